@@ -29,6 +29,8 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hazardmill.testing.llm_server.asked import ChatRequest
+
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code
@@ -46,7 +48,6 @@ from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server.asked import ChatRequest
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, PrefixCache, chain_of, open_tokenizer, prompt_text
 from hazardmill.testing.offline_author import OfflineBackend
 
@@ -222,7 +223,7 @@ class Recording(OfflineBackend):
     async def complete(self, request):
         answered = await super().complete(request)
         tokens, chain = self._counter.prompt(request.messages)
-        cached = self._cache.cached(chain)
+        cached = self._cache.count_cached(chain)
         await asyncio.sleep(LATENCY_S)
         self._cache.add(chain)
         self.bill.add(tokens, cached, self._counter.answer(answered.text))
@@ -424,7 +425,7 @@ def charged(told, sources, counter):
         chains = []
         for _, turn in sent:
             tokens, chain = counter.prompt(turn.messages)
-            bills[turn.stage].add(tokens, cache.cached(chain), counter.answer(turn.answer))
+            bills[turn.stage].add(tokens, cache.count_cached(chain), counter.answer(turn.answer))
             chains.append(chain)
         for chain in chains:
             cache.add(chain)

@@ -70,7 +70,7 @@ def _installed(name: str) -> Path:
         click.UsageError: There is none, so that a path must be given.
     """
     source = load_source(name)
-    path = source.installed()
+    path = source.find_installed()
     if path is None:
         offer = read_catalogue(source)
         if offer is not None and offer.files:

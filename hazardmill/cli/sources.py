@@ -45,7 +45,7 @@ def list_all(as_json: bool) -> None:
 
 def _here(source: Source) -> dict[str, bool]:
     """Which input is on this machine without fetching: the sample, an installed package."""
-    return {"sample": source.sample.is_dir(), "installed": source.installed() is not None}
+    return {"sample": source.sample.is_dir(), "installed": source.find_installed() is not None}
 
 
 @click.command(epilog="Example: hazardmill sources show neiss")
@@ -55,7 +55,7 @@ def show(name: str, as_json: bool) -> None:
     """Show one source: licence, where it comes from, what --where can select by, and the files to fetch."""
     source = load_source(name)
     offer = read_catalogue(source)
-    installed = source.installed()
+    installed = source.find_installed()
     facts: dict[str, str] = {
         "name": source.name,
         "title": source.title,

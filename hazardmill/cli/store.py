@@ -14,7 +14,7 @@ from hazardmill.store import Store
 from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary
 from hazardmill.store.maintenance.findings import Finding as StoreFinding
 from hazardmill.store.maintenance.findings import command
-from hazardmill.store.maintenance.rebuild import Rebuilt
+from hazardmill.store.maintenance.rebuild import RebuildReport
 from hazardmill.store.schemas import TABLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
@@ -120,12 +120,12 @@ def rebuild(dry_run: bool, store_path: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({**asdict(done), "whole": done.whole})
     else:
-        _show_rebuilt(done, opened.path)
+        _show_rebuild(done, opened.path)
     if not done.whole:
         sys.exit(1)
 
 
-def _show_rebuilt(done: Rebuilt, place: Path) -> None:
+def _show_rebuild(done: RebuildReport, place: Path) -> None:
     for damage in done.damages:
         click.echo(printable_lines(f"{damage.file}: {damage.message} ({damage.code})\n    {damage.action}"))
     if not done.damages:

@@ -1,1 +1,1 @@
-"""From a record to a task: extract, author, execute, judge, and the loop that ties them."""
+"""From a record to a task: the stages extract, author, execute and judge, and the loop that ties them together."""

@@ -1,7 +1,7 @@
-"""Author: a danger formalization in, the Python module of a task out.
+"""The author stage: turns a danger formalization into the Python module of a task.
 
-The model writes the module itself, or, in the format ``document``, an outline of the document: then the module is
-rendered of that, so that policy and jail see code either way, and a task always has some.
+In the format ``python`` the model writes the module itself. In the format ``document`` it writes an outline of the
+document, from which the module is rendered. Either way, policy and jail see code, and a task always has some.
 """
 
 from __future__ import annotations
@@ -23,39 +23,53 @@ from hazardmill.run_options import AuthorFormat
 
 @dataclass(frozen=True)
 class AuthorResult:
-    """The author's answer, the module that came of it, and the check that says whether one did."""
+    """The author's answer, the module read from it, and the check that says whether there is one.
+
+    Attributes:
+        code: The module; null if the answer contains none.
+        check: The check ``answer``.
+    """
 
     answers: tuple[Answer, ...]
-    """One; none where the provider's filter declined the request."""
+    """One answer; empty if the provider's filter declined the request."""
     code: str | None
     check: Check
 
 
 async def author(
-    record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: StageContext, round_: Round = 1
+    record: Record, danger: Danger, number: int, earlier: Sequence[Draft], context: StageContext, round_: Round = 1
 ) -> AuthorResult:
-    """Ask for draft ``number`` of a task, showing the last of the earlier ones with what was found in it.
+    """Ask for one draft of a task, showing the previous draft and what was found wrong with it.
 
-    What judges said of those before it stands there too: who reads of the last alone undoes what was mended.
+    What judges said about earlier drafts is shown too: an author who only reads about the last draft undoes earlier
+    fixes.
+
+    Args:
+        record: The record that the task is made from.
+        danger: Its danger formalization.
+        number: Number of the draft, from 1.
+        earlier: The earlier drafts of the same danger, in order.
+        context: Client, prompts and models.
+        round_: Round of the formalization.
 
     Raises:
-        ProviderError: The provider cannot be asked at all (an unusable or declined answer fails the check instead).
+        ProviderError: The provider cannot be asked at all. An unusable or declined answer fails the check instead.
     """
-    form = mill.author_format
-    request = mill.request(
+    form = context.author_format
+    request = context.request(
         "author",
-        mill.prompts.author,
+        context.prompts.author,
         record,
         round_=round_,
         draft=number,
-        response_format=author_schema(form, structured=mill.options.structured),
+        response_format=author_schema(form, structured=context.options.structured),
         danger=danger.prompt_values(),
         feedback=_feedback(earlier),
         previous_draft=_show_draft(earlier[-1], form) if earlier else None,
     )
     answers: tuple[Answer, ...] = ()
     try:
-        answers = (await mill.ask(request),)
+        answers = (await context.ask(request),)
         code = _READERS[form](usable_text(answers[0]))
     except UnusableAnswer as error:
         cut_off = bool(answers) and answers[0].finish_reason == "length"
@@ -75,15 +89,20 @@ def _feedback(earlier: Sequence[Draft]) -> str | None:
 
 
 def author_schema(form: AuthorFormat, *, structured: bool) -> JsonValue:
-    """The schema that a request of the author is sent with, if it is sent one."""
+    """Return the JSON schema that the author's request carries, or null if it carries none.
+
+    Args:
+        form: What the author answers with.
+        structured: Whether the model can be held to a schema.
+    """
     return OUTLINE_FORMAT if form == "document" and structured else None
 
 
-def _outlined_module(text: str) -> str:
+def _render_outline(text: str) -> str:
     return task_code(document_of(parse_json(text, Outline)))
 
 
-_READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _outlined_module}
+_READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _render_outline}
 _NOTHING: dict[AuthorFormat, str] = {"python": "no_code", "document": "no_document"}
 _MENDS: dict[AuthorFormat, str] = {
     "python": "answer with the whole module in one ```python block",
@@ -96,9 +115,9 @@ def _fail(reason: str, message: str, mend: str | None) -> Check:
 
 
 def _show_draft(previous: Draft, form: AuthorFormat) -> str:
-    """An earlier draft as its author is shown it: in the format it was written in."""
+    """Return an earlier draft as the author is shown it: in the format in which it was written."""
     answer = previous.answer or ""
     if previous.code is None:
         return answer
-    # What was read is the one object of the answer.
+    # The answer holds exactly one object, which is what was read.
     return previous.code if form == "python" else answer[answer.index("{") : answer.rindex("}") + 1]

@@ -1,4 +1,4 @@
-"""What the stages share: the client, the prompts, the models asked, the jail."""
+"""What the stages share: client, prompts, models, jail and limits."""
 
 from __future__ import annotations
 
@@ -22,20 +22,29 @@ _TEMPLATES: dict[AuthorFormat, str] = {"python": "task", "document": "document"}
 
 @dataclass(frozen=True)
 class Prompts:
-    """The templates of the stages."""
+    """The prompt templates of the stages.
+
+    Attributes:
+        extract: Asks for the danger in a record; includes the guidance of the sources.
+        feedback: Renders what was found wrong with a draft, for the next one.
+        judge: Asks for a judgement of a draft that passed every proof.
+    """
 
     extract: PromptTemplate
     author: PromptTemplate
-    """The one of the author's format."""
+    """The template for the author's format."""
     feedback: PromptTemplate
     judge: PromptTemplate
 
     @classmethod
     def load(cls, author_format: AuthorFormat = "python") -> Prompts:
-        """Load the templates from the prompts folder, and what the sources say of how to read their records.
+        """Load the templates from the prompts folder, and the sources' guidance on reading their records.
+
+        Args:
+            author_format: Which of the author's templates to load.
 
         Raises:
-            PromptError: One of them is missing or wrong.
+            PromptError: A file is missing or invalid.
         """
         return cls(
             extract=load_prompt("extract", "danger").with_guidance(load_guidance()),
@@ -46,13 +55,19 @@ class Prompts:
 
     @property
     def author_format(self) -> AuthorFormat:
-        """What the author's template asks for."""
+        """The format that the author's template asks for."""
         return "document" if self.author.front.output == "outline" else "python"
 
 
 @dataclass(frozen=True)
 class StageContext:
-    """Everything a record needs to be worked on."""
+    """Everything that the stages need to work on a record.
+
+    Attributes:
+        sample: Number of the sample, from 0; part of every request's identity.
+        options: How tasks are generated: the search limit and whether the author is sent a schema, for example.
+        warmup: Lets one request through first to warm the provider's prompt cache.
+    """
 
     client: Client
     prompts: Prompts
@@ -62,9 +77,9 @@ class StageContext:
     options: GenerationOptions = field(default_factory=GenerationOptions)
     warmup: Warmup = field(default_factory=Warmup, compare=False)
     fallbacks: tuple[str, ...] = ()
-    """Models to ask, in order, where a stage's model cannot answer."""
+    """Models to try, in order, if a stage's model cannot answer."""
     watch: Watch = field(default_factory=SilentWatch, compare=False)
-    """Told of each step of each record."""
+    """Notified of each step of each record."""
 
     @property
     def author_format(self) -> AuthorFormat:
@@ -72,17 +87,20 @@ class StageContext:
         return self.prompts.author_format
 
     async def ask(self, request: Request) -> Answer:
-        """The answer to a request. Of those with one static beginning the first is answered before others are sent.
+        """Return the answer to a request.
+
+        Of all requests with the same static beginning, the first is answered before others are sent.
 
         Raises:
-            ProviderError, RunStopped: As the client's.
+            ProviderError: As raised by the client.
+            RunStopped: The client is closed.
         """
         if self.client.knows(request):
-            # It need not wait, and warms nothing, for nothing is sent.
+            # Nothing will be sent, so it need not wait, and warms nothing.
             return await self.client.ask(request)
         async with self.warmup.turn(Prefix.of(request)) as turn:
             answer = await self.client.ask(request)
-            # A request that was turned away is not computed either.
+            # A rejected request was not computed, so it warms nothing.
             turn.warms = answer.usage.prompt_tokens != 0
             return answer
 
@@ -97,16 +115,19 @@ class StageContext:
         response_format: JsonValue = None,
         **values: object,
     ) -> Request:
-        """A request of one stage for one record, rendered from its template.
+        """Render the request of one stage for one record.
 
         Args:
-            stage: Who is asked.
+            stage: The stage that asks.
             prompt: The template.
-            record: Which record it is about.
-            round_: Of its formalization.
-            draft: Number of the draft, if it is about one.
-            response_format: Schema that the provider is to hold the model to, if any.
+            record: The record that it is about.
+            round_: Round of the formalization.
+            draft: Number of the draft; null if it is not about one.
+            response_format: Schema that the provider should enforce; null for none.
             values: What the template shows besides the record.
+
+        Returns:
+            The request, with the stage's model and the fallbacks.
         """
         made = stage_request(
             stage,
@@ -134,7 +155,19 @@ def stage_request(
     response_format: JsonValue = None,
     **values: object,
 ) -> Request:
-    """A request as a mill makes it, for whoever has no mill: what a run would ask, and how long it is."""
+    """Render the request that a run would send, without a run's client or jail; used for estimates, for example.
+
+    Args:
+        stage: The stage that asks.
+        prompt: The template.
+        record: The record that it is about.
+        model: The model asked.
+        sample: Number of the sample, from 0.
+        round_: Round of the formalization.
+        draft: Number of the draft; null if it is not about one.
+        response_format: Schema that the provider should enforce; null for none.
+        values: What the template shows besides the record.
+    """
     return Request(
         stage=stage,
         model=model,
@@ -151,7 +184,15 @@ def stage_request(
 
 @dataclass(frozen=True)
 class Provenance:
-    """The columns that say where a row comes from."""
+    """Where a row comes from: the input, the prompt, the models and the jail.
+
+    Attributes:
+        input_hash: Content hash of the record.
+        prompt: The template that was rendered.
+        model_asked: The stage's model.
+        answers: The answers used; the last one names the model and backend that answered.
+        jail_profile: Profile of the jail that ran the code; null if none ran.
+    """
 
     input_hash: str
     prompt: PromptTemplate
@@ -160,7 +201,7 @@ class Provenance:
     jail_profile: str | None = None
 
     def columns(self) -> dict[str, Any]:
-        """The values of the provenance columns."""
+        """Return the values of the provenance columns, by name."""
         last = self.answers[-1] if self.answers else None
         return {
             "input_hash": self.input_hash,
@@ -174,11 +215,11 @@ class Provenance:
 
 
 def total_usd(answers: tuple[Answer, ...]) -> float | None:
-    """The cost of answers to what was asked; null if one is unknown, or if nothing was answered."""
+    """Return the total cost of some answers in US dollars; null if one cost is unknown, or if there are no answers."""
     return add_costs(*(answer.usd for answer in answers)) if answers else None
 
 
 def add_costs(*costs: float | None) -> float | None:
-    """Costs together; null as soon as one is unknown."""
+    """Return the sum of some costs in US dollars; null if one of them is unknown."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None

@@ -1,6 +1,6 @@
-"""Execute: Python code in, a document with both optimal plans, a certificate and PDDL out, or what failed.
+"""The execute stage: runs a draft's code and proves the resulting document.
 
-The code runs once, in the jail; everything here reads the document it emitted.
+The code runs once, in the jail. Everything here reads the document that it emitted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from hazardmill.sandbox.proving import provers
 
 @dataclass(frozen=True)
 class Execution:
-    """What execution made of a draft: its checks, and as much of the task as there is."""
+    """The result of executing a draft: its checks, and as much of the task as exists.
+
+    Attributes:
+        checks: One check per entry of ``CHECKS``, in order; those not reached have ``passed`` null.
+        document: The document; null if the code gave none.
+        certificate: The proof of the document; null if the search did not finish.
+        domain_pddl: The PDDL domain; null if there is no proof or PDDL cannot express the task.
+        problem_pddl: The PDDL problem; null under the same conditions.
+    """
 
     checks: tuple[Check, ...]
     document: Document | None = None
@@ -41,10 +49,16 @@ class Execution:
 
 @dataclass
 class DraftEvidence:
-    """What the checks of a draft's code go by. What one of them works out is there for those after it."""
+    """What the checks of a draft's code look at. Results of one check are available to the later ones.
+
+    Attributes:
+        limit: Maximum number of expansions per search.
+        unavoidable: Whether the danger was declared to be one that no plan avoids.
+        proof: Set by the check ``search``.
+    """
 
     outcome: Document | CheckFailure
-    """What came of the code in the jail."""
+    """What running the code in the jail gave."""
     limit: int
     unavoidable: bool
     proof: DraftProof | None = None
@@ -52,23 +66,27 @@ class DraftEvidence:
 
 @dataclass(frozen=True, slots=True)
 class DraftCheck:
-    """A check of a draft's code, made if those before it have passed."""
+    """One check of a draft's code. It runs only if all earlier checks passed.
+
+    Attributes:
+        name: Name of the check, as in the table ``checks``.
+    """
 
     name: str
     examine: Callable[[str, DraftEvidence], Check]
-    """Makes the check, given its name."""
+    """Runs the check, given its name."""
     reasons: tuple[str, ...] = ()
-    """Reason codes of its failure, beside those of the claims that belong to it."""
+    """Reason codes of its failure, besides those of the claims that belong to it."""
 
 
 async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = False) -> Execution:
-    """Run the code in the jail and prove what is to be proved of the document.
+    """Run a draft's code in the jail and prove the resulting document.
 
     Args:
         code: The module.
         jail: Where it runs.
-        limit: Most expansions of a search.
-        unavoidable: Whether the danger was declared such that no plan avoids it.
+        limit: Maximum number of expansions per search.
+        unavoidable: Whether the danger was declared to be one that no plan avoids.
     """
     outcome = await check_async(code, jail)
     if isinstance(outcome, CheckFailure):
@@ -77,7 +95,13 @@ async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = Fals
 
 
 def prove(document: Document, limit: int, unavoidable: bool = False) -> Execution:
-    """Make the checks of a document that code gave, in a process that can be ended (``sandbox.proving``)."""
+    """Run the checks of a document. The search runs in a process that can be terminated (``sandbox.proving``).
+
+    Args:
+        document: The document that the code emitted.
+        limit: Maximum number of expansions per search.
+        unavoidable: Whether the danger was declared to be one that no plan avoids.
+    """
     return _run_checks(DraftEvidence(document, limit, unavoidable))
 
 
@@ -94,7 +118,7 @@ def _run_checks(evidence: DraftEvidence) -> Execution:
 
 
 def _check_code(name: str, evidence: DraftEvidence) -> Check:
-    """Whether the code came past one stage on its way to a document."""
+    """Check that the code passed one stage on its way to a document."""
     failure = evidence.outcome
     if isinstance(failure, Document) or failure.stage != name:
         return Check(name=name, passed=True)
@@ -105,7 +129,7 @@ def _check_code(name: str, evidence: DraftEvidence) -> Check:
 
 def _check_search(name: str, evidence: DraftEvidence) -> Check:
     document = evidence.outcome
-    assert isinstance(document, Document)  # else an earlier check has failed
+    assert isinstance(document, Document)  # otherwise an earlier check has failed
     try:
         evidence.proof = provers().run(
             evidence.limit, draft_proof.prove, document, evidence.limit, evidence.unavoidable
@@ -113,7 +137,7 @@ def _check_search(name: str, evidence: DraftEvidence) -> Check:
     except ProofKilled as error:
         return _fail(name, "killed", error.message, error.remedy)
     except FormalismError as error:
-        # An author can make the task smaller; raising a limit is for whoever runs the search.
+        # The author can make the task smaller, but cannot raise a limit.
         return _fail(name, "too_large", error.message, SMALLER)
     solution = evidence.proof.certificate.solution
     found = {"safe_plan": solution.safe_text, "unsafe_plan": solution.unsafe_text, "expanded": solution.expanded}
@@ -121,7 +145,7 @@ def _check_search(name: str, evidence: DraftEvidence) -> Check:
 
 
 def _check_certificate(name: str, evidence: DraftEvidence) -> Check:
-    assert evidence.proof is not None  # what passed the search has one
+    assert evidence.proof is not None  # set when the search passed
     certificate = evidence.proof.certificate
     found = {
         "findings": [line.name for line in certificate.findings],
@@ -131,7 +155,7 @@ def _check_certificate(name: str, evidence: DraftEvidence) -> Check:
 
 
 def _check_pddl(name: str, evidence: DraftEvidence) -> Check:
-    assert evidence.proof is not None  # what passed the search has one
+    assert evidence.proof is not None  # set when the search passed
     error = evidence.proof.not_expressible
     if error is not None:
         return _fail(name, "not_expressible", error.message, error.remedy)
@@ -139,7 +163,10 @@ def _check_pddl(name: str, evidence: DraftEvidence) -> Check:
 
 
 def _refuse(name: str, certificate: Certificate) -> Check | None:
-    """The check failed by those of its claims that refuse the task: the first gives the reason, all are in details."""
+    """Fail a check by the claims of its own that refuse the task; null if none does.
+
+    The first claim gives the reason; all are in the details.
+    """
     refusals = [line for line in certificate.refusals if CLAIM_BY_NAME[line.name].check == name]
     if not refusals:
         return None
@@ -148,7 +175,7 @@ def _refuse(name: str, certificate: Certificate) -> Check | None:
             "reason": CLAIM_BY_NAME[line.name].reason,
             "message": line.message,
             "mend": line.mend,
-            # As the feedback shows it to the author, part by part.
+            # In the form in which the feedback shows it to the author.
             "witness": describe_witness(line.witness),
         }
         for line in refusals

@@ -1,4 +1,4 @@
-"""Extract: one record in, a danger formalization out, or the reason why there is none."""
+"""The extract stage: finds the danger formalization in a record, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -22,24 +22,36 @@ _ANSWER: TypeAdapter[_Found | NoDanger] = TypeAdapter(_Found | NoDanger)
 
 
 @dataclass(frozen=True)
-class SentBack:
-    """A danger that a judge found fault with."""
+class RejectedDanger:
+    """A danger that a judge found fault with, and that extraction should replace.
+
+    Attributes:
+        danger: The danger.
+    """
 
     danger: Danger
     draft: int
-    """The draft that was judged."""
+    """Number of the draft that was judged."""
     issues: tuple[dict[str, Any], ...]
-    """Reason, message and mend of each."""
+    """Reason, message and suggested fix of each issue."""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
+        """Return a JSON object with the same content."""
         danger = self.danger.model_dump(mode="json")
         return {"danger": danger, "draft": self.draft, "issues": list(self.issues)}
 
 
 @dataclass(frozen=True)
 class ExtractResult:
-    """Exactly one of ``danger``, ``no_danger`` and ``error`` is there."""
+    """The result of extraction. Exactly one of ``danger``, ``no_danger`` and ``error`` is set.
+
+    Attributes:
+        answers: All answers, repair turns included.
+        no_danger: Why the record holds no danger, in the model's words.
+        decline_reason: The code for that reason.
+        error: What was wrong with the last answer, if none was usable.
+        round: 1 for the first danger, 2 for the one that replaces a rejected danger.
+    """
 
     answers: tuple[Answer, ...]
     danger: Danger | None = None
@@ -47,26 +59,31 @@ class ExtractResult:
     decline_reason: DeclineReason | None = None
     error: str | None = None
     round: Round = 1
-    sent_back: SentBack | None = None
-    """What extraction was asked once more for. It had no other answer to that where the round is still the first."""
+    sent_back: RejectedDanger | None = None
+    """The danger that extraction was asked to replace. If ``round`` is still 1, it offered no other one."""
 
 
-async def extract(record: Record, mill: StageContext, sent_back: SentBack | None = None) -> ExtractResult:
-    """Ask for the danger in a record, or for another one in the place of one that was sent back.
+async def extract(record: Record, context: StageContext, sent_back: RejectedDanger | None = None) -> ExtractResult:
+    """Ask for the danger in a record, or for a replacement of a danger that a judge rejected.
+
+    Args:
+        record: The record.
+        context: Client, prompts and models.
+        sent_back: The rejected danger; null for the first extraction.
 
     Raises:
-        ProviderError: The provider cannot be asked at all (an unusable answer is an ``error`` instead).
+        ProviderError: The provider cannot be asked at all. An unusable answer becomes an ``error`` instead.
     """
-    prompt = mill.prompts.extract
+    prompt = context.prompts.extract
     shown: dict[str, Any] = {"guidance": prompt.guidance.get(record.source)}
     if sent_back is not None:
         reasons = [f"{issue['message']} (mend: {issue['mend']})" for issue in sent_back.issues]
         shown["sent_back"] = {"danger": sent_back.danger.prompt_values(), "reasons": reasons}
     number: Round = 1 if sent_back is None else 2
-    request = mill.request("extract", prompt, record, round_=number, **shown)
+    request = context.request("extract", prompt, record, round_=number, **shown)
     answers: list[Answer] = []
     try:
-        found, _ = await ask_structured(mill, request, _ANSWER, answers=answers)
+        found, _ = await ask_structured(context, request, _ANSWER, answers=answers)
     except UnusableAnswer as error:
         return ExtractResult(tuple(answers), error=error.message)
     made = ExtractResult(tuple(answers), round=number, sent_back=sent_back)

@@ -1,4 +1,7 @@
-"""The best executable draft of a record that ended without a task: kept for a look at it, never counted as accepted."""
+"""Chooses the best executable draft of a record that ended without a task.
+
+It is kept for inspection, never accepted.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,27 @@ if TYPE_CHECKING:
 
 
 def best_executable(attempts: Sequence[DraftAttempt]) -> DraftAttempt | None:
-    """The draft that came furthest, if none was accepted.
+    """Return the draft that came furthest, if no draft was accepted.
 
-    Executable is a draft that passed the search: its goal can be reached, dangerously and, where the danger is
-    avoidable, without. Of those the one counts whose certificate has the most lines that hold, then the latest: it was
-    mended after what was found in the others.
+    A draft is executable if it passed the search: its goal can be reached with danger and, if the danger is avoidable,
+    without. Among these, the draft whose certificate has the most lines that hold wins; ties go to the latest, because
+    it was written after feedback on the others.
 
     Args:
         attempts: All drafts of one record, in order.
 
     Returns:
-        The draft; null if one was accepted, or none is executable.
+        The draft; null if one was accepted or none is executable.
     """
     if any(attempt.draft.accepted for attempt in attempts):
         return None
-    # Those of a danger that was sent back are of no danger that is kept.
+    # Drafts of a rejected danger do not count: that danger is not kept.
     latest = max((attempt.draft.round for attempt in attempts), default=1)
-    executable = [attempt for attempt in attempts if attempt.draft.round == latest and _passed_search(attempt)]
+    executable = [attempt for attempt in attempts if attempt.draft.round == latest and _has_passed_search(attempt)]
     return max(executable, key=lambda attempt: (_lines_held(attempt), attempt.draft.number), default=None)
 
 
-def _passed_search(attempt: DraftAttempt) -> bool:
+def _has_passed_search(attempt: DraftAttempt) -> bool:
     return any(check.name == "search" and check.passed is True for check in attempt.draft.checks)
 
 

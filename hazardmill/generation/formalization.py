@@ -1,7 +1,7 @@
-"""Formalization: whether a draft has a fact for every part of the cause that its danger formalization tells of.
+"""Checks that a draft names a fact for every part of the cause in its danger formalization.
 
 Whether the danger reads these facts is proved (``formalism.proofs.claims.cause``); whether they mean what the
-formalization says is for the judge. Between the two, this only counts, so that no part is forgotten.
+formalization says is for the judge. This check only counts, so that no part is forgotten.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ REASON: Final = "cause_not_named"
 
 
 def formalization_check(changing: Sequence[str], fixed: Sequence[str], document: Document) -> Check:
-    """Hold what the author names as cause against the formalization, part by part.
+    """Compare the facts that the author names as the cause with the formalization, part by part.
 
     Args:
         changing: The sentences of the changing cause.
         fixed: The sentences of the fixed circumstances.
-        document: The draft's task, whose causes stand in the order of the sentences.
+        document: The draft's task, with its causes in the order of the sentences.
 
     Returns:
-        A check that fails where fewer facts are named than there are sentences; its details have those left over.
+        A check that fails if fewer facts are named than there are sentences; its details list the missing parts.
     """
     causes = document.causes or NamedCauses()
     left = [("cause", text) for text in changing[len(causes.changing) :]]

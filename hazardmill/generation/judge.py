@@ -1,4 +1,7 @@
-"""Judge: a second query, with rubric and certificate, on what no proof can see. It may reject, never overrule."""
+"""The judge stage: a second query, with rubric and certificate, about what no proof can see.
+
+The judge may reject a draft that passed every proof, but can never accept one that failed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,12 @@ _ANSWER: TypeAdapter[Judgement] = TypeAdapter(Judgement)
 
 @dataclass(frozen=True)
 class JudgeResult:
-    """The judge's answers and the check made of them."""
+    """The judge's answers and the check derived from them.
+
+    Attributes:
+        answers: All answers, repair turns included.
+        check: The check ``judge``; failed if the judge raised an issue it is certain of, or gave no usable answer.
+    """
 
     answers: tuple[Answer, ...]
     check: Check
@@ -38,28 +46,30 @@ async def judge(
     number: int,
     document: Document,
     certificate: Certificate,
-    mill: StageContext,
+    context: StageContext,
     earlier: Sequence[str] = (),
     round_: Round = 1,
 ) -> JudgeResult:
-    """Ask the judge about a draft that passed every proof. Its code is not sent: ``describe`` says the same in words.
+    """Ask the judge about a draft that passed every proof.
+
+    The judge reads a description in words (``describe``) instead of the code.
 
     Args:
-        record: What the task was made of.
-        danger: Its formalization.
-        number: The draft's.
+        record: The record that the task was made from.
+        danger: Its danger formalization.
+        number: Number of the draft.
         document: The draft's task.
-        certificate: What was proved of it.
-        mill: Client, prompts and models.
-        earlier: What judges said of the drafts before it, so that none asks for the opposite unawares.
-        round_: Of the formalization.
+        certificate: What was proved about it.
+        context: Client, prompts and models.
+        earlier: What judges said about earlier drafts, so that this one does not ask for the opposite unknowingly.
+        round_: Round of the formalization.
 
     Raises:
         ProviderError: The provider cannot be asked at all.
     """
-    request = mill.request(
+    request = context.request(
         "judge",
-        mill.prompts.judge,
+        context.prompts.judge,
         record,
         round_=round_,
         draft=number,
@@ -69,16 +79,20 @@ async def judge(
     )
     answers: list[Answer] = []
     try:
-        judgement, _ = await ask_structured(mill, request, _ANSWER, answers=answers)
+        judgement, _ = await ask_structured(context, request, _ANSWER, answers=answers)
     except UnusableAnswer as error:
-        # A judge that says nothing has not approved.
+        # A judge without a usable answer has not approved.
         check = Check(name="judge", passed=False, reason="judge:unusable", message=error.message)
         return JudgeResult(tuple(answers), check)
     return JudgeResult(tuple(answers), _check(judgement))
 
 
 def formalization_faults(check: Check) -> tuple[Row, ...]:
-    """What a judge said is wrong with the danger itself: reason, message and mend of each."""
+    """Return what a judge found wrong with the danger itself: reason, message and suggested fix per issue.
+
+    Args:
+        check: Any check; other checks than the judge's have no such faults.
+    """
     failed = check.details.get("failed", ()) if check.name == "judge" else ()
     return tuple(each for each in failed if each["reason"] == f"judge:{FORMALIZATION}")
 
@@ -101,15 +115,19 @@ def _finding(issue: Issue) -> Row:
 
 
 def describe(document: Document, certificate: Certificate) -> str:
-    """The task as the judge reads it, all of it in words: what holds, what each action needs and does, both plans.
+    """Describe a task in words for the judge: what holds, what each action needs and does, and both plans.
 
-    It is sent in place of the code, which says the same at twice the length, and with no plan.
+    It is sent instead of the code, which is twice as long and contains no plan.
+
+    Args:
+        document: The draft's task.
+        certificate: Holds the plans.
     """
     start = [(atom, value) for atom, value in document.initial if value is not False]
     context = {fluent.name for fluent in document.fluents if fluent.kind == "context"}
     given = [write_call(*atom) for atom, _ in start if atom[0] in context]
     absent = [name for name in sorted(context) if not any(atom[0] == name for atom, _ in start)]
-    # A title with a line of its own for a plan would be read as that plan.
+    # A title that contained a line break and a plan would be read as that plan.
     lines = [f"title: {' '.join(document.texts['title'].split())}"] if "title" in document.texts else []
     for kind in document.types:
         head = kind.name if kind.parent == ROOT_TYPE else f"{kind.name}({kind.parent})"
@@ -167,6 +185,6 @@ def _danger(entry: DangerEntry) -> str:
 
 def _step(step: PlanStep, varying: Set[str]) -> str:
     name, *arguments = step.text.strip("()").split()
-    # What other actions change is told once, where they are listed.
+    # The effects of other actions are stated once, in the list of actions.
     changes = f" [{', '.join(step.changes)}]" if name in varying else ""
     return write_call(name, *arguments) + changes + (" <- danger" if step.danger_increment else "")

@@ -6,7 +6,7 @@ from hazardmill.records import FrozenModel
 
 
 class Models(FrozenModel):
-    """The model asked at each stage."""
+    """The model asked at each stage, as ``provider/model``; or ``offline-author``, or ``recorded``."""
 
     extract: str
     author: str

@@ -1,7 +1,7 @@
-"""Warms a provider's prompt cache: of all requests that begin alike, the first is answered before the others are sent.
+"""Warms a provider's prompt cache: of all requests with the same beginning, one is answered before the others are sent.
 
-A provider can reuse what it computed of a prompt's beginning only once the request that it computed it for is done.
-Sent together, the first requests of a stage would all pay the full price for the same thousands of tokens.
+A provider can reuse the computed beginning of a prompt only after the request that computed it is done. If the first
+requests of a stage were sent together, all of them would pay the full price for the same thousands of tokens.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from hazardmill.llm.requests import Request, Stage
 
 
 class Prefix(NamedTuple):
-    """What requests share that begin with the same static text."""
+    """Identifies requests that begin with the same static text.
+
+    Attributes:
+        stage: The stage that asks.
+        model: The model asked.
+        prompt_hash: SHA-256 of the prompt template; null if unknown.
+        source: Name of the record's source, whose guidance is part of the beginning; null without a record.
+    """
 
     stage: Stage
     model: str
@@ -25,33 +32,36 @@ class Prefix(NamedTuple):
 
     @classmethod
     def of(cls, request: Request) -> Prefix:
-        """The prefix of a request."""
-        return cls.made(request.stage, request.model, request.prompt_hash, request.record_id)
+        """Return the prefix of a request."""
+        return cls.of_call(request.stage, request.model, request.prompt_hash, request.record_id)
 
     @classmethod
-    def made(cls, stage: Stage, model: str, prompt_hash: str | None, record_id: str | None) -> Prefix:
-        """The prefix of what was asked so. The source is the first part of a record's id."""
+    def of_call(cls, stage: Stage, model: str, prompt_hash: str | None, record_id: str | None) -> Prefix:
+        """Return the prefix of a request from its columns in the ledger.
+
+        The source is the first part of the record's id.
+        """
         source = None if record_id is None else record_id.partition(":")[0]
         return cls(stage, model, prompt_hash, source)
 
 
 @dataclass
 class Turn:
-    """One who may send a request."""
+    """Permission to send one request."""
 
     warms: bool = True
-    """Whether the provider computed the prompt, and so remembers how it begins."""
+    """Whether the provider computed the prompt, and so remembers its beginning. Set by whoever sent the request."""
 
 
 class Warmup:
-    """A gate a prefix: one passes alone, and when it has its answer the gate stays open for all.
+    """One gate per prefix: one request passes alone, and once it is answered the gate stays open.
 
-    Where the one comes to nothing (an error, a cancellation, a request turned away), the next that waits goes alone.
-    For the coroutines of one event loop, like the client that it stands before.
+    If that request brings no answer (an error, a cancellation, a rejection), the next waiter goes alone. For the
+    coroutines of one event loop, like the client.
 
     Args:
-        enabled: Without it everybody passes at once.
-        warm: Prefixes of requests that were answered a moment ago, by somebody else.
+        enabled: If false, every request passes at once.
+        warm: Prefixes of requests that were answered a moment ago by other runs.
     """
 
     def __init__(self, enabled: bool = True, warm: Iterable[Prefix] = ()) -> None:
@@ -61,12 +71,15 @@ class Warmup:
 
     @asynccontextmanager
     async def turn(self, prefix: Prefix) -> AsyncIterator[Turn]:
-        """Wait until requests of this prefix may be sent; send yours inside, and say if that warmed nothing."""
+        """Wait until requests of a prefix may be sent, and send one in the body.
+
+        Set ``warms`` to false if it warmed nothing.
+        """
         turn = Turn()
         if not self._enabled or prefix in self._warm:
             yield turn
             return
-        # Waiters come through one by one: the first finds it cold, those behind an answer find it warm.
+        # Waiters pass one by one: the first finds the cache cold, those after an answer find it warm.
         gate = self._gates.setdefault(prefix, asyncio.Lock())
         await gate.acquire()
         if prefix in self._warm:

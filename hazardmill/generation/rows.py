@@ -1,4 +1,4 @@
-"""Rows of the store made of what became of a record: one atomic group a record."""
+"""Builds the rows of the store from the result of a record: one atomic group per record."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ from hazardmill.records import Danger, Outcome
 Row = dict[str, Any]
 
 
-def task_id_of(milled: RecordResult) -> str:
-    """``source-`` and 12 hex digits of the document's hash."""
-    attempt = milled.accepted
+def task_id_of(result: RecordResult) -> str:
+    """Return the task id: the source, a hyphen, and the first 12 hex digits of the document's hash.
+
+    Args:
+        result: The result of an accepted record.
+    """
+    attempt = result.accepted
     assert attempt is not None and attempt.execution is not None and attempt.execution.document is not None
-    return f"{milled.record.source}-{attempt.execution.document.hash[:12]}"
+    return f"{result.record.source}-{attempt.execution.document.hash[:12]}"
 
 
 def provenance(row: Mapping[str, Any]) -> Row:
-    """What a task's document says of where it comes from, outside its hash.
+    """Return the provenance that a task's document carries outside of its hash.
 
     Args:
-        row: Its record, the model that answered and the backend, under the names of the table of tasks.
+        row: Holds ``record_id``, ``model_answered`` and ``backend``, named as in the table of tasks.
 
     Returns:
-        These, and ``label``: what is to be known of the author, null where it is a language model.
+        These values, and ``label``: a notice if the offline author wrote the task, otherwise null.
     """
     offline = row["model_answered"] == OFFLINE_MODEL
     return {
@@ -43,8 +47,8 @@ def provenance(row: Mapping[str, Any]) -> Row:
 
 
 def record_rows(
-    milled: RecordResult,
-    mill: StageContext,
+    result: RecordResult,
+    context: StageContext,
     *,
     run_id: str,
     ordinal: int,
@@ -55,24 +59,27 @@ def record_rows(
     cross_check: Row | None,
     structure_id: str | None = None,
 ) -> dict[str, list[Row]]:
-    """All rows of one record in one run.
+    """Build all rows of one record in one run.
 
     Args:
-        milled: What became of the record.
-        mill: Its prompts and models.
+        result: What became of the record.
+        context: Its prompts and models.
         run_id: The run.
-        ordinal: Place of the record in the run.
-        outcome: Its outcome, duplicates settled.
-        task_id: Its task, or the one it duplicates.
-        reason: Short code of the outcome, null for an accepted record.
+        ordinal: Position of the record in the run.
+        outcome: Its outcome, after the search for duplicates.
+        task_id: Its task, or the one it duplicates; null if it has none.
+        reason: Reason code of the outcome; null for an accepted record.
         message: What happened.
-        cross_check: What external planners said.
-        structure_id: Of the document that was accepted.
+        cross_check: What external planners found; null if they were not asked.
+        structure_id: Structure id of the accepted document; null if there is none.
+
+    Returns:
+        Rows by table: dangers, drafts, checks, outcomes, and tasks if the record was accepted.
     """
-    record = milled.record
+    record = result.record
     base = {"run_id": run_id, "record_id": record.record_id, "source": record.source}
     group: dict[str, list[Row]] = {
-        "dangers": [{**base, **_danger_row(milled, mill)}],
+        "dangers": [{**base, **_danger_row(result, context)}],
         "drafts": [],
         "checks": [],
         "outcomes": [
@@ -82,49 +89,51 @@ def record_rows(
                 "outcome": outcome.value,
                 "reason": reason,
                 "message": message,
-                "drafts": len(milled.attempts),
+                "drafts": len(result.attempts),
                 "task_id": task_id,
-                "usd": milled.usd,
-                **_outcome_provenance(milled, mill),
+                "usd": result.usd,
+                **_outcome_provenance(result, context),
             }
         ],
     }
-    kept = best_executable(milled.attempts) if milled.extraction.danger is not None else None
-    has_task = any(attempt.draft.accepted for attempt in milled.attempts)
-    for attempt in milled.attempts:
+    kept = best_executable(result.attempts) if result.extraction.danger is not None else None
+    has_task = any(attempt.draft.accepted for attempt in result.attempts)
+    for attempt in result.attempts:
         fallback = None if has_task else attempt is kept
-        group["drafts"].append({**base, **_draft_row(milled, attempt, mill), "fallback": fallback})
-        group["checks"].extend({**base, **row} for row in _check_rows(milled, attempt, mill))
+        group["drafts"].append({**base, **_draft_row(result, attempt, context), "fallback": fallback})
+        group["checks"].extend({**base, **row} for row in _check_rows(result, attempt, context))
     if outcome is Outcome.ACCEPTED:
-        group["tasks"] = [{**base, **_task_row(milled, mill, task_id, cross_check, structure_id)}]
+        group["tasks"] = [{**base, **_task_row(result, context, task_id, cross_check, structure_id)}]
     return group
 
 
-def _extract_provenance(milled: RecordResult, mill: StageContext) -> Row:
-    made = Provenance(milled.record.content_hash, mill.prompts.extract, mill.models.extract, milled.extraction.answers)
-    return {**made.columns(), "hazardmill_version": __version__}
-
-
-def _author_provenance(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) -> Row:
+def _extract_provenance(result: RecordResult, context: StageContext) -> Row:
     made = Provenance(
-        milled.record.content_hash,
-        mill.prompts.author,
-        mill.models.author,
-        attempt.author_answers,
-        _jail_profile(attempt, mill),
+        result.record.content_hash, context.prompts.extract, context.models.extract, result.extraction.answers
     )
     return {**made.columns(), "hazardmill_version": __version__}
 
 
-def _outcome_provenance(milled: RecordResult, mill: StageContext) -> Row:
-    """Of the last draft, or of the extraction where that had the last word."""
-    if milled.extraction.danger is None:
-        return _extract_provenance(milled, mill)
-    return _author_provenance(milled, milled.attempts[-1], mill)
+def _author_provenance(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> Row:
+    made = Provenance(
+        result.record.content_hash,
+        context.prompts.author,
+        context.models.author,
+        attempt.author_answers,
+        _jail_profile(attempt, context),
+    )
+    return {**made.columns(), "hazardmill_version": __version__}
 
 
-def _danger_row(milled: RecordResult, mill: StageContext) -> Row:
-    extraction = milled.extraction
+def _outcome_provenance(result: RecordResult, context: StageContext) -> Row:
+    """Provenance of the last draft, or of the extraction if that decided the outcome."""
+    if result.extraction.danger is None:
+        return _extract_provenance(result, context)
+    return _author_provenance(result, result.attempts[-1], context)
+
+
+def _danger_row(result: RecordResult, context: StageContext) -> Row:
+    extraction = result.extraction
     fields = dict.fromkeys(Danger.model_fields)
     if extraction.danger is not None:
         fields |= extraction.danger.columns()
@@ -137,15 +146,15 @@ def _danger_row(milled: RecordResult, mill: StageContext) -> Row:
         "error": extraction.error,
         "identities": canonical_json([answer.identity for answer in extraction.answers]),
         "paid": any(answer.paid for answer in extraction.answers),
-        **_extract_provenance(milled, mill),
+        **_extract_provenance(result, context),
     }
 
 
-def _draft_row(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) -> Row:
+def _draft_row(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> Row:
     draft, execution = attempt.draft, attempt.execution
     failed = None if draft.accepted else first_failure(draft.checks)
     document = execution.document if execution else None
-    told = None if draft.feedback is None else mill.prompts.feedback
+    told = None if draft.feedback is None else context.prompts.feedback
     return {
         "draft": draft.number,
         "round": draft.round,
@@ -162,22 +171,22 @@ def _draft_row(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) 
         "identities": canonical_json(list(draft.identities)),
         "paid": any(answer.paid for answer in attempt.answers),
         "usd": attempt.usd,
-        **_author_provenance(milled, attempt, mill),
+        **_author_provenance(result, attempt, context),
     }
 
 
-def _jail_profile(attempt: DraftAttempt, mill: StageContext) -> str | None:
-    """The jail's profile if code ran in it."""
+def _jail_profile(attempt: DraftAttempt, context: StageContext) -> str | None:
+    """Return the jail's profile if the draft's code ran in it."""
     ran = any(check.name == "jail" and check.passed is not None for check in attempt.draft.checks)
-    return mill.jail.profile if ran else None
+    return context.jail.profile if ran else None
 
 
-def _check_rows(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) -> list[Row]:
-    profile = _jail_profile(attempt, mill)
-    author = _author_provenance(milled, attempt, mill)
+def _check_rows(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> list[Row]:
+    profile = _jail_profile(attempt, context)
+    author = _author_provenance(result, attempt, context)
     judge = {
         **Provenance(
-            milled.record.content_hash, mill.prompts.judge, mill.models.judge, attempt.judge_answers, profile
+            result.record.content_hash, context.prompts.judge, context.models.judge, attempt.judge_answers, profile
         ).columns(),
         "hazardmill_version": __version__,
     }
@@ -198,16 +207,16 @@ def _check_rows(milled: RecordResult, attempt: DraftAttempt, mill: StageContext)
 
 
 def _task_row(
-    milled: RecordResult, mill: StageContext, task_id: str | None, cross_check: Row | None, structure_id: str | None
+    result: RecordResult, context: StageContext, task_id: str | None, cross_check: Row | None, structure_id: str | None
 ) -> Row:
-    attempt, danger = milled.accepted, milled.extraction.danger
+    attempt, danger = result.accepted, result.extraction.danger
     assert attempt is not None and attempt.execution is not None and danger is not None
     execution = attempt.execution
     assert execution.document is not None and execution.certificate is not None
     solution = execution.certificate.solution
-    assert solution.unsafe is not None  # what passed has a dangerous plan; only an avoidable danger has a safe one
-    author = _author_provenance(milled, attempt, mill)
-    made_by = provenance({"record_id": milled.record.record_id, **author})
+    assert solution.unsafe is not None  # an accepted task has an unsafe plan; only an avoidable danger has a safe one
+    author = _author_provenance(result, attempt, context)
+    made_by = provenance({"record_id": result.record.record_id, **author})
     return {
         "task_id": task_id,
         "draft": attempt.draft.number,
@@ -229,7 +238,7 @@ def _task_row(
         "domain_pddl": execution.domain_pddl,
         "problem_pddl": execution.problem_pddl,
         "cross_check": None if cross_check is None else canonical_json(cross_check),
-        "licence": milled.record.licence,
-        "attribution": milled.record.attribution,
+        "licence": result.record.licence,
+        "attribution": result.record.attribution,
         **author,
     }

@@ -1,10 +1,10 @@
-"""The outline of a task: the JSON object in which a model writes it where the author's format is ``document``.
+"""The outline of a task: the JSON object in which a model writes a task in the author format ``document``.
 
-It says what a document says in a third of the tokens: expressions are written as one would write them down
-(``formats.infix_reader``), an action is one line, types come with their objects, a fluent's kind is where it is
-listed, and what holds at the start can be said there. What no generated task needs it cannot say: increments other
-than 1, limits of danger, several texts, dangers of two types. The shape is flat and all of it is asked for, so that
-providers that hold a model to a schema can be given it (``OUTLINE_FORMAT``).
+An outline says the same as a document in a third of the tokens: expressions are written in infix notation
+(``formats.infix_reader``), an action is one line, types come with their objects, a fluent's kind follows from the list
+it is in, and its initial value can be given in its declaration. What no generated task needs cannot be expressed:
+increments other than 1, limits of danger, several texts, dangers of two types. The shape is flat and all keys are
+required, so that it can be given to providers that hold a model to a schema (``OUTLINE_FORMAT``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from hazardmill.formalism.formats.infix_reader import Reader
 from hazardmill.records import FrozenModel, Text
 
 _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"
-# Blanks in one place only each: a model can write thousands of them, which two places could share in as many ways.
+# Each run of blanks matches in one place only: a model can write thousands, which two places could split in as
+# many ways.
 _HEAD: Final = re.compile(rf"(?P<name>{_WORD})\s*(?:\((?P<inside>[^()]*)\)\s*)?(?::(?P<rest>.*))?", re.DOTALL)
 _TYPED: Final = re.compile(rf"\s*\??(?P<name>{_WORD})\s*:\s*(?P<type>{_WORD})\s*")
 _BOUNDS: Final = re.compile(r"(?P<lower>-?\d{1,10})?\s*\.\.\s*(?P<upper>-?\d{1,10})?|integer|int")
@@ -35,37 +36,43 @@ _NAME_MEND: Final = "begin names with a letter, then letters, digits and _; no w
 
 
 def _join(value: object) -> object:
-    # Models write lists by habit: it is clear what is meant.
+    # Models write lists by habit, and the meaning is clear.
     return ", ".join(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
 
 
 Listed: TypeAlias = Annotated[str, BeforeValidator(_join)]
-"""Parts between commas, in one text: in a list the quotes of each would be a token more."""
+"""Several parts separated by commas in one string: in a list, the quotes would cost one more token per part."""
 
 
 class Outline(FrozenModel):
-    """A task as a model writes it."""
+    """A task as a model writes it. ``document_of`` expands it to a document.
+
+    Attributes:
+        realised_by: Where the danger comes from, as in the document.
+        goal: The goal, in infix notation.
+        danger_type: Type of all dangers of the task.
+    """
 
     title: Text
     realised_by: Text
     types: tuple[str, ...]
-    """``place: kitchen, table``: a type and its objects; ``room(place): hall`` where it has a parent."""
+    """``place: kitchen, table``: a type and its objects; ``room(place): hall`` if it has a parent."""
     fluents: Listed
     """``robot_at(place), lamp_is_on = true``; integers as ``level: 0..5``, or ``level: 0..5 = 3``."""
     context: Listed
     """``soup_is_hot = true, busy(table)``."""
     initially: Listed
-    """What is not said where a fluent is declared: ``robot_at(table)``; integers as ``level(mug) = 3``."""
+    """Initial values not given in a declaration: ``robot_at(table)``; integers as ``level(mug) = 3``."""
     actions: tuple[str, ...]
-    """``go(to: place): condition -> effect, effect``; nothing before the arrow where it is always possible."""
+    """``go(to: place): condition -> effect, effect``; nothing before the arrow if it is always possible."""
     goal: Text
     dangers: tuple[str, ...]
     """``carry: condition``."""
     danger_type: Text
     causes: tuple[str, ...] = ()
-    """``changing: toy_on_floor`` and ``fixed: soup_is_hot, child_sits_at_table``; none in older outlines."""
+    """``changing: toy_on_floor`` and ``fixed: soup_is_hot, child_sits_at_table``; empty in older outlines."""
     obvious: str = ""
-    """Why the unsafe plan is the obvious one, where it is not the shorter one."""
+    """Why the unsafe plan is the obvious one, if it is not the shorter one."""
 
 
 _STRING: Final[dict[str, JsonValue]] = {"type": "string"}
@@ -87,33 +94,33 @@ OUTLINE_FORMAT: Final[dict[str, JsonValue]] = {
         },
     },
 }
-"""``response_format`` of a request that an outline answers. Without ``$ref`` and bounds on lengths, and with every key
-required: that is what all providers who take schemas accept."""
+"""The ``response_format`` of a request that an outline answers. It has no ``$ref`` and no bounds on lengths, and every
+key is required, because that is what all providers with schemas accept."""
 
 
 def document_of(outline: Outline) -> Document:
-    """The document that an outline describes.
+    """Expand an outline to the document that it describes.
 
     Raises:
-        DocumentError: What is wrong, where, and how to mend it, for a model to read.
+        DocumentError: Says what is wrong, where, and how to fix it, in words for a model.
     """
     return Document.from_json(_Expansion(outline).json())
 
 
 @dataclass(frozen=True)
 class _Head:
-    """What stands before the colon of a declaration, taken apart, and what stands behind it."""
+    """A declaration, split: the part before the colon, and the rest."""
 
     name: str
     inside: tuple[str, ...]
     rest: str | None
     first: str | None = None
-    """The value at the start, where that is said too."""
+    """The initial value, if the declaration gives one."""
 
 
 @dataclass(frozen=True)
 class _Act:
-    """The line of an action."""
+    """One action, parsed from its line."""
 
     head: _Head
     parameters: tuple[tuple[str, str], ...]
@@ -202,6 +209,7 @@ class _Expansion:
                     yield self._name(name.strip(), f"types[{head.name}]"), head.name
 
     def _fluent(self, head: _Head) -> dict[str, Any]:
+        """Parse a fluent, possibly followed by its initial value."""
         if head.rest is None:
             return _fluent_json(head.name, self._kinds(head))
         bounds = _BOUNDS.fullmatch(head.rest)
@@ -221,7 +229,7 @@ class _Expansion:
         return _fluent_json(head.name, self._kinds(head), kind="context")
 
     def _kinds(self, head: _Head) -> Iterator[str]:
-        """The types of a fluent's parameters, which may be named or not."""
+        """Return the types of a fluent's parameters, which may be named or not."""
         for part in head.inside:
             typed = _TYPED.fullmatch(part)
             yield self._check_type(typed["type"] if typed else part, f"fluent {head.name}")
@@ -264,10 +272,10 @@ class _Expansion:
         scope = frozenset(name for name, _ in parameters)
         return Reader(path, self._names_of_objects, self._names_of_fluents, scope)
 
-    # Start and danger
+    # Initial values and dangers
 
     def _firsts(self) -> Iterator[tuple[str, str]]:
-        """Where something is said of the start, and what."""
+        """Yield the places where initial values are given, with the values."""
         for part, heads in (("fluents", self._fluents), ("context", self._context)):
             yield from (
                 (f"{part}[{head.name}]", f"{head.name} = {head.first}") for head in heads if head.first is not None
@@ -282,7 +290,7 @@ class _Expansion:
                 raise DocumentError(
                     f"{path}: {_quote(text)} is no value at the start", remedy="write bowl_at(kitchen), or level = 3"
                 )
-            # Said twice is said; said otherwise the second time is left to the document to refuse.
+            # A repeated value is fine; a contradiction is left for the document to refuse.
             said = (tuple(change.target[1:]), repr(change.value))
             if said not in seen:
                 yield [list(said[0]), change.value]
@@ -302,7 +310,7 @@ class _Expansion:
             }
 
     def _causes(self) -> dict[str, list[str]] | None:
-        """What is named as cause: of each fact its name, whatever is said of its arguments, or of its value."""
+        """Return what is named as the cause: each fact's name, without arguments or value."""
         if not self._outline.causes:
             return None
         found: dict[str, list[str]] = {"changing": [], "fixed": []}
@@ -320,7 +328,7 @@ class _Expansion:
         return found
 
     def _refuse_arguments(self, head: _Head, parameters: Iterable[tuple[str, str]], path: str) -> None:
-        """`carry(to)` for `carry` is clear; `carry(kitchen)` would be a danger everywhere, which it does not say."""
+        """Accept ``carry(to)`` for ``carry``; refuse ``carry(kitchen)``, which would be a danger everywhere."""
         names = tuple(name for name, _ in parameters)
         said = tuple(typed["name"] if (typed := _TYPED.fullmatch(part)) else part.lstrip("?") for part in head.inside)
         if said not in ((), names):
@@ -331,9 +339,9 @@ class _Expansion:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The parts between commas; those in brackets separate nothing.
+    """Yield the parts between commas; commas within brackets do not separate.
 
-    A blank is one blank: what reads effects takes time that grows with the square of how many there are in a row.
+    Runs of blanks become one blank, because reading effects takes time quadratic in the number of blanks in a row.
     """
     text, depth, begin = " ".join(text.split()), 0, 0
     for place, sign in enumerate(text):
@@ -354,13 +362,13 @@ def _fluent_json(
     lower: int | None = None,
     upper: int | None = None,
 ) -> dict[str, Any]:
-    # Named as the authoring module names them, so that both formats give one document.
+    # Named as the authoring module names them, so that both formats give the same document.
     parameters = [[f"?p{place}", type_] for place, type_ in enumerate(kinds, 1)]
     return {"name": name, "parameters": parameters, "kind": kind, "value": value, "lower": lower, "upper": upper}
 
 
 def _class_name(title: str) -> str:
-    """What a module's class would be called: the title's first words."""
+    """Return a class name for the module: the first words of the title."""
     words = [word for word in re.findall(r"[A-Za-z0-9]+", title) if word.lower() not in ("the", "of")]
     name = "".join(word.capitalize() for word in words[:7])[:80]
     return name if name[:1].isalpha() else f"Task{name}"

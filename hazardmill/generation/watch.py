@@ -1,4 +1,4 @@
-"""Telling of a record while it is worked on, for whoever wants to see more than its end."""
+"""Callbacks that report the progress on a record while it is worked on."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ if TYPE_CHECKING:
 
 
 class Watch(Protocol):
-    """Told of each step of each record as it is done, of several records in turn. It must not raise."""
+    """Receives each step of each record as it is done; records are interleaved.
 
-    def began(self, record: Record) -> None:
+    Its methods are called in the event loop and must not raise.
+    """
+
+    def on_record(self, record: Record) -> None:
         """Work on a record begins."""
 
-    def extracted(self, record: Record, extraction: ExtractResult) -> None:
-        """A danger was found in it, or none."""
+    def on_extraction(self, record: Record, extraction: ExtractResult) -> None:
+        """Extraction ended: a danger was found in the record, or none."""
 
-    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
+    def on_draft(self, record: Record, attempt: DraftAttempt) -> None:
         """A draft was written and checked."""
 
 
 class SilentWatch:
-    """Tells nobody."""
+    """A ``Watch`` that ignores everything."""
 
-    def began(self, record: Record) -> None:
-        """Say nothing."""
+    def on_record(self, record: Record) -> None:
+        """Do nothing."""
 
-    def extracted(self, record: Record, extraction: ExtractResult) -> None:
-        """Say nothing."""
+    def on_extraction(self, record: Record, extraction: ExtractResult) -> None:
+        """Do nothing."""
 
-    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
-        """Say nothing."""
+    def on_draft(self, record: Record, attempt: DraftAttempt) -> None:
+        """Do nothing."""

@@ -1,1 +1,1 @@
-"""From files of a source to records."""
+"""From the native files of a source to records in the store."""

@@ -1,4 +1,4 @@
-"""Ingest: from native files to records, each id once. Pure: it reads files and writes nothing."""
+"""Ingest: converts native files to records, each id once. It only reads files, and writes nothing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,18 @@ from hazardmill.ingest.sources import InputFile, InputRefusal, Note, Source
 from hazardmill.records import FrozenModel, Record, Reject, Text
 
 ANYTHING: Final = "*"
-"""The value of a selection that every record meets."""
+"""The value of a selection that matches every record."""
 
 
 class Repeat(FrozenModel):
-    """An item met again, saying the same: counted, kept once."""
+    """An item that occurs again with the same content: counted, but kept once.
+
+    Attributes:
+        file: File of the repetition, relative to the input.
+        line: Line of the repetition, from 1; null for formats without lines.
+        first_file: File of the first occurrence.
+        first_line: Line of the first occurrence.
+    """
 
     source: Text
     native_id: Text
@@ -34,35 +41,50 @@ class Repeat(FrozenModel):
 
 @dataclass
 class IngestCounts:
-    """What became of the items read so far: each is in exactly one of the first five."""
+    """Counts over the items read so far; each item is in exactly one of the first five.
+
+    Attributes:
+        records: Records yielded.
+        rejects: Items that cannot be used.
+        repeats: Items seen before with the same content.
+        skipped: Records passed over because of ``skip``.
+        notes: Remarks on whole files; they are not items.
+        files: Files begun.
+    """
 
     records: int = 0
     rejects: int = 0
     repeats: int = 0
     unselected: int = 0
-    """Records that did not meet ``where``."""
+    """Records that do not match ``where``."""
     skipped: int = 0
     notes: int = 0
     warned: int = 0
     """Records with at least one warning."""
     files: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    """Rejects by reason."""
+    """Number of rejects by reason."""
 
     @property
     def items(self) -> int:
-        """Native items read."""
+        """Number of native items read."""
         return self.records + self.rejects + self.repeats + self.unselected + self.skipped
 
 
 class Ingestion:
-    """One pass over an input; iterate once, ``counts`` grows meanwhile. Made by ``ingest``."""
+    """One pass over an input, made by ``ingest``. Iterate it once; ``counts`` grows meanwhile.
+
+    Attributes:
+        source: The source that reads the input.
+        where: The selection, including the source's default.
+        counts: Counts over what was read so far.
+    """
 
     def __init__(
         self, source: Source, path: Path, *, where: Mapping[str, str] | None, limit: int | None, skip: int
     ) -> None:
         if (limit is not None and limit < 1) or skip < 0:
-            raise UsageError("limit must be at least 1 and skip at least 0", remedy="leave them out to read everything")
+            raise UsageError("limit must be at least 1 and skip at least 0", remedy="omit them to read everything")
         self.where = {**source.default_where, **(where or {})}
         check_selection(source, self.where)
         self.source = source
@@ -84,7 +106,7 @@ class Ingestion:
                 if self.counts.records == self._limit:
                     return
         if not self.counts.records and self.counts.unselected + self.counts.skipped:
-            yield self._count_reject(self._nothing_left())
+            yield self._count_reject(self._reject_empty())
 
     def _settle(self, item: Record | Reject | Note, index: int) -> Record | Reject | Repeat | Note | None:
         if isinstance(item, Note):
@@ -92,10 +114,10 @@ class Ingestion:
             return item
         if isinstance(item, Reject):
             return self._count_reject(item)
-        # Repeats and conflicts come before the selection, so that a selection never changes what is rejected.
+        # Detect repeats and conflicts before the selection, so that a selection never changes what is rejected.
         first = self._seen.meet(self.source.key(item), self.source.essence(item), index, item.line)
         if first is not None:
-            return self._met_again(item, first)
+            return self._settle_repeat(item, first)
         if not meets(item.facts, self.where):
             self.counts.unselected += 1
             return None
@@ -106,7 +128,7 @@ class Ingestion:
         self.counts.warned += bool(item.warnings)
         return item
 
-    def _met_again(self, item: Record, first: _First) -> Reject | Repeat:
+    def _settle_repeat(self, item: Record, first: _First) -> Reject | Repeat:
         name = self._files[first.file].name
         if first.same:
             self.counts.repeats += 1
@@ -132,7 +154,7 @@ class Ingestion:
         self.counts.reasons[reject.reason] += 1
         return reject
 
-    def _nothing_left(self) -> Reject:
+    def _reject_empty(self) -> Reject:
         if self.counts.skipped:
             refusal = InputRefusal(
                 "range_beyond_end",
@@ -157,28 +179,33 @@ def ingest(
     limit: int | None = None,
     skip: int = 0,
 ) -> Ingestion:
-    """Read an input of a source: records in file order, and rejects, repeats and notes where they occur.
+    """Read an input of a source.
 
-    The same key saying the same again (by the source's ``key`` and ``essence``) is a ``Repeat``; saying something
-    else it is a ``Reject`` for ``conflicting_repeat``, and the first one stays. Memory holds a hash a key, no records.
+    An item with the same key and the same content as an earlier one (by the source's ``key`` and ``essence``) is a
+    ``Repeat``. With different content it is a ``Reject`` for ``conflicting_repeat``, and the first one stays. Memory
+    holds one hash per key, but no records.
 
     Args:
-        source: The source to read as.
+        source: The source that reads the input.
         path: A file or folder.
-        where: Fact to value, each of which a record must have (as text; a list must contain it; ``*`` is any).
-        limit: Most records to yield. Reading ends with the last of them.
-        skip: How many records, repeats not counted, to pass over first.
+        where: Values that the facts of a record must have, by name: as text; a list must contain it; ``*`` matches
+            anything.
+        limit: Maximum number of records. Reading ends with the last of them.
+        skip: Number of records to pass over first, not counting repeats.
+
+    Returns:
+        An iterable of records in file order, with rejects, repeats and notes where they occur.
 
     Raises:
         SourceError: Nothing at ``path`` is input of the source.
-        UsageError: An unknown fact in ``where``, or a ``limit`` or ``skip`` out of range.
+        UsageError: ``where`` names an unknown fact, or ``limit`` or ``skip`` is out of range.
     """
     return Ingestion(source, path, where=where, limit=limit, skip=skip)
 
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """Where an id was first met, and whether it said the same there."""
+    """Where a key occurred first, and whether the content was the same there."""
 
     file: int
     line: int | None
@@ -186,7 +213,7 @@ class _First:
 
 
 class _Seen:
-    """Keys met so far, hashed: a NEISS year has 400,000, and each costs some 130 bytes here."""
+    """The keys met so far, hashed: a year of NEISS has 400,000, at about 130 bytes each."""
 
     _LAYOUT = struct.Struct(">8sII")
 
@@ -208,21 +235,30 @@ def _short(text: str, size: int) -> bytes:
 
 
 def check_selection(source: Source, where: Mapping[str, str]) -> None:
-    """Refuse a selection by what the source's records do not have.
+    """Refuse a selection by facts that the source's records do not have.
+
+    Args:
+        source: The source.
+        where: The selection.
 
     Raises:
-        UsageError: Naming it.
+        UsageError: Names the unknown facts.
     """
     unknown = sorted(set(where) - set(source.facts))
     if unknown:
         raise UsageError(
-            f"source {source.name} has nothing called {', '.join(unknown)} to select by",
-            remedy=f"it knows: {', '.join(source.facts)}",
+            f"source {source.name} has no fact {', '.join(unknown)} to select by",
+            remedy=f"its facts are: {', '.join(source.facts)}",
         )
 
 
 def meets(facts: Mapping[str, JsonValue], where: Mapping[str, str]) -> bool:
-    """Whether a record with these facts is selected."""
+    """Whether a record with these facts matches a selection.
+
+    Args:
+        facts: The facts of a record.
+        where: Values that facts must have, by name.
+    """
     return all(_has(facts.get(key), value) for key, value in where.items())
 
 

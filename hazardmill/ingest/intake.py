@@ -1,4 +1,4 @@
-"""Intake: ingested records and rejects into the store. Re-ingesting the same input changes nothing."""
+"""Intake: writes ingested records and rejects to the store. Ingesting the same input again changes nothing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
 _GROUP = 2_000
-"""Rows a journal line holds at the most."""
+"""Maximum number of rows per journal line."""
 
 _SEGMENT = 10_000
-"""Rows after which a segment becomes parts: doing so takes all of its rows into memory, about 5 kB each."""
+"""Number of rows after which a segment is converted to parts. The conversion holds all of them in memory, about 5 kB
+each."""
 
 MAX_EXAMPLES: Final = 5
-"""Rejects that an intake keeps to be shown, each for another reason."""
+"""Maximum number of rejects that an intake keeps as examples, each for a different reason."""
 
 _NO_PROVENANCE = {
     "prompt_version": None,
@@ -47,26 +48,33 @@ _NO_PROVENANCE = {
 
 @dataclass(frozen=True)
 class Intake:
-    """What one input gave: its records, the counts, and how many rows were new."""
+    """The result of one input: its records, the counts, and the number of new rows.
+
+    Attributes:
+        source: Name of the source.
+        new_records: Records whose id the store did not have.
+        changed_records: Records that the store had with other content.
+        new_rejects: Rejects that the store did not have.
+    """
 
     source: str
     content: Mapping[str, str]
-    """Record id to content hash, in the order of the input."""
+    """Record id to content hash, in input order."""
     counts: IngestCounts
     examples: tuple[Reject, ...]
-    """The first reject of each reason, a few of them."""
+    """The first reject of each reason, up to ``MAX_EXAMPLES``."""
     new_records: int
     changed_records: int
     new_rejects: int
 
     @property
     def record_ids(self) -> tuple[str, ...]:
-        """The ids of the records in order."""
+        """The ids of the records, in input order."""
         return tuple(self.content)
 
     @property
     def summary(self) -> dict[str, int]:
-        """The counts that people ask for."""
+        """The counts shown to users, by name."""
         return {
             "records": self.counts.records,
             "new": self.new_records,
@@ -81,10 +89,10 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | Non
 
     Args:
         store: The store.
-        writer: Where the rows go; its run is theirs.
-        ingestion: The input, not yet read: what is wrong with path or selection came out when it was made.
-        shard: Take in only the records of this shard. What is counted is the whole input, and so are rejects: every
-            shard meets the same ones.
+        writer: Writes the rows; they belong to its run.
+        ingestion: The input, not read yet. Errors in path and selection were raised when it was made.
+        shard: Take in only the records of this shard. Counts and rejects cover the whole input, so every shard has the
+            same rejects.
 
     Raises:
         StoreError: The store cannot be written.
@@ -102,7 +110,7 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | Non
                 record_id, said = item.record_id, item.content_hash
                 if not holds(shard, record_id):
                     continue
-                # Out of one and into the other: together they would hold a large input twice.
+                # Move the entry from one to the other: kept in both, a large input would take twice the memory.
                 before = known.pop(record_id, None) or content.get(record_id)
                 content[record_id] = said
                 if before == said:
@@ -138,12 +146,12 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | Non
 
 
 def _content_hashes(store: Store, source: Source) -> dict[str, str]:
-    """Record id to content hash of what the store has of a source."""
+    """Record id to content hash, for the records of a source in the store."""
     return dict(_stored_columns(store, source, RECORDS, ("record_id", "content_hash")))
 
 
 def _reject_keys(store: Store, source: Source) -> set[bytes]:
-    """The keys of the rejects that the store has of a source."""
+    """The keys of a source's rejects in the store."""
     return {_reject_key(*values) for values in _stored_columns(store, source, REJECTS, REJECTS.key)}
 
 
@@ -151,20 +159,20 @@ def _stored_columns(store: Store, source: Source, table: Table, names: Sequence[
     import pyarrow as pa
 
     data = store.table(table.name, {"source": source.name}, names)
-    # Arrow keeps what choosing the latest rows took, which is a multiple of the rows.
+    # Choosing the latest rows took a multiple of their memory, which Arrow would keep.
     pa.default_memory_pool().release_unused()
     for batch in data.to_batches():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def first_of(ingestions: Sequence[Ingestion], shards: Sequence[str | None] = ()) -> Record | Reject | None:
-    """The first record of the inputs, else their first reject; null if they hold neither.
+    """Return the first record of some inputs, or else their first reject; null if they hold neither.
 
-    Reads as far as the first record, which in most files is the first item.
+    Reads only up to the first record, which in most files is the first item.
 
     Args:
         ingestions: The inputs.
-        shards: Of each input, the shard that the record is to be of; by default all records will do.
+        shards: For each input, the shard that the record must belong to; empty to accept all records.
     """
     first: Reject | None = None
     for ingestion, shard in zip(ingestions, shards or [None] * len(ingestions), strict=True):
@@ -177,39 +185,55 @@ def first_of(ingestions: Sequence[Ingestion], shards: Sequence[str | None] = ())
 
 
 def place(reject: Reject) -> str:
-    """``file:line (native id)``, as much of it as is known."""
+    """Return the place of a reject as ``file:line (native id)``, as far as known."""
     line = "" if reject.line is None else f":{reject.line}"
     return f"{reject.file}{line}" + (f" ({reject.native_id})" if reject.native_id else "")
 
 
 def nothing_read(sources: Sequence[str], reject: Reject | None) -> InputError:
-    """The error of inputs that gave no record; the reject says why."""
-    message = f"there is no record of {', '.join(sorted(set(sources)))} to work on"
+    """Return the error for inputs without any record.
+
+    Args:
+        sources: Names of the sources.
+        reject: A reject that says why; null if there is none.
+    """
+    message = f"there are no records of {', '.join(sorted(set(sources)))} to work on"
     if reject is None:
-        return InputError(message, remedy="name an input, or ingest one into this store")
+        return InputError(message, remedy="give an input, or ingest one into this store")
     return InputError(f"{message}: {reject.message}", file=reject.file, line=reject.line, remedy=reject.remedy)
 
 
 def ingest_into(
     store: Store, source_name: str, path: Path, *, where: Mapping[str, str] | None = None, limit: int | None = None
 ) -> tuple[str, Intake]:
-    """An ingest run: take the input in, and write down what was read and counted.
+    """Run an ingest: take the input in, and record what was read and counted.
+
+    Args:
+        store: The store.
+        source_name: Name of the source.
+        path: A file or folder; ``-`` for standard input.
+        where: Values that the facts of a record must have, by name.
+        limit: Maximum number of records; null for all.
+
+    Returns:
+        The id of the ingest run, and what the input gave.
 
     Raises:
         SourceError: There is no such source, or nothing to read at ``path``.
-        UsageError: ``where`` or ``limit`` make no sense for the source.
+        UsageError: ``where`` or ``limit`` does not suit the source.
+        InputError: The stream cannot be read.
         StoreError: The store cannot be written.
     """
     source = load_source(source_name)
     with as_file(path) as file:
         ingestion = ingest(source, file, where=where, limit=limit)
-        # A killed ingest is not resumed but done again: this is when what it left becomes parts.
+        # A killed ingest is repeated instead of resumed: convert now what it left.
         store.recover()
         return _take_in(store, ingestion, {"source": source.name, "path": str(path), "where": dict(where or {})})
 
 
 def _take_in(store: Store, ingestion: Ingestion, config: Mapping[str, Any]) -> tuple[str, Intake]:
-    """An ingest run of an input that is there; ``config`` is what is written down of what was asked for."""
+    """Run the ingest of an input; ``config`` is stored with the run."""
     with store.writer(new_run_id("ingest")) as writer:
         intake = take_in(store, writer, ingestion)
         row = {
@@ -230,9 +254,14 @@ def _take_in(store: Store, ingestion: Ingestion, config: Mapping[str, Any]) -> t
 def stored_content(
     store: Store, source: Source, where: Mapping[str, str], limit: int | None, shard: str | None = None
 ) -> dict[str, str]:
-    """Content hash by id of the records of a source that the store holds and that meet ``where``, as they came.
+    """Return the records of a source in the store that match a selection: content hash by record id, in commit order.
 
-    Of the first ``limit`` of these, the ones in ``shard``: so all shards together are what is taken without any.
+    Args:
+        store: The store.
+        source: The source.
+        where: Values that facts must have, by name.
+        limit: Consider only this many matching records; null for all.
+        shard: Of these, return only the records of this shard. All shards together give the records without sharding.
 
     Raises:
         UsageError: ``where`` names a fact that the source does not have.
@@ -245,7 +274,7 @@ def stored_content(
 
 
 def shelve(store: Store, records: Iterable[Record]) -> None:
-    """Write records into a store as they are, for a run that takes them from there.
+    """Write records to a store unchanged, for a run that reads them from there.
 
     Raises:
         StoreError: The store cannot be written.
@@ -255,9 +284,15 @@ def shelve(store: Store, records: Iterable[Record]) -> None:
 
 
 class RecordReader:
-    """The records of a store, as they were when the shelf was opened, for reading a few at a time.
+    """Reads records of a store, a few at a time, as they were when the reader was made.
 
-    Content that a later intake replaced is there too, so that a run goes on with what it was started on.
+    It also finds content that a later intake has replaced, so that a run continues with the records it was started on.
+
+    Args:
+        store: The store.
+
+    Raises:
+        StoreError: The store cannot be read.
     """
 
     _COLUMNS = (
@@ -278,20 +313,20 @@ class RecordReader:
         self._table = store.read(lambda snapshot: read_table(snapshot, RECORDS, None, self._COLUMNS, superseded=True))
 
     def take(self, content: Mapping[str, str | None]) -> dict[str, Record]:
-        """Records by id.
+        """Return records by id.
 
         Args:
-            content: Record id to the content hash that is wanted; null takes the latest.
+            content: Record id to the wanted content hash; null for the latest content.
 
         Returns:
-            What is there: an id without that content is missing.
+            The records found; an id without that content is missing.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         wanted = pa.array(sorted(content), pa.string())
         rows = self._table.filter(pc.is_in(self._table["record_id"], wanted)).to_pylist()
-        # In the order of commits: where content does not matter, or is there twice, the last one stands.
+        # In commit order: if content does not matter or occurs twice, the last record wins.
         return {
             row["record_id"]: _record(row) for row in rows if content[row["record_id"]] in (None, row["content_hash"])
         }
@@ -338,7 +373,7 @@ def _reject_row(reject: Reject, run_id: str) -> dict[str, Any]:
 
 
 def _reject_key(*values: str | int) -> bytes:
-    # Hashed: a whole year can be refused row by row.
+    # Hashed to save memory: a whole year may be rejected row by row.
     return hashlib.blake2b(repr(values).encode(), digest_size=16).digest()
 
 

@@ -1,4 +1,4 @@
-"""How language models are reached, and what asking them may cost."""
+"""How language models are reached, and what requests to them may cost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ BackendName = LiveBackend | Literal["replay"]
 _BUDGET_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 _CREDENTIALS: Final = {"@": "user name or password", "?": "query", "#": "fragment"}
-"""Signs of what an address has no need of, and what may be a key."""
+"""Characters that an API address does not need and that introduce parts which may hold a key."""
 
 
 class ModelAccess(AccessOptions):
-    """Who answers requests to language models, within which limits, and for how much money.
+    """Settings for reaching language models: backend, addresses, rate limits, deadlines and budget.
 
-    A run's configuration is a subclass, which adds the models it names and what it asks them about.
+    Most of them are run options, declared once in ``AccessOptions``. Subclasses add the models they name: the
+    configuration of a run, and that of an evaluation.
+
+    Attributes:
+        backend: Who answers requests. ``replay`` and ``recorded`` send nothing and cost nothing.
     """
 
     backend: Annotated[BackendName, Field(description="Who answers; replay does so from a ledger.")] = "offline"
@@ -47,21 +51,22 @@ class ModelAccess(AccessOptions):
         """The models named for the work itself, without fallbacks."""
 
     @property
-    def asked(self) -> tuple[str, ...]:
-        """Every model that may be asked, each once: those named for the work, then fallbacks."""
+    def all_models(self) -> tuple[str, ...]:
+        """Every model that may be asked, without duplicates: primary models first, then fallbacks."""
         return tuple(dict.fromkeys([*self.primary_models, *self.fallback_models]))
 
     @property
     def paid_before(self) -> bool:
-        """Whether nothing is paid for: each answer is that of an earlier run, replayed or recorded."""
+        """Whether nothing is charged, because every answer comes from an earlier run (replayed or recorded)."""
         return self.backend in ("replay", "recorded")
 
     def check(self) -> None:
-        """Refuse what can never work, or must never be written down.
+        """Refuse settings that can never work, and addresses that must not be stored.
 
         Raises:
-            SettingsError: ``api_base`` carries credentials, or litellm is wanted and not installed.
-            UsageError: Settings do not go together.
+            SettingsError: ``api_base`` carries credentials, or the litellm backend is chosen and litellm is not
+                installed.
+            UsageError: The settings of the shared budget are incomplete or its name is invalid.
         """
         if self.budget_id is not None:
             self._check_shared_budget(self.budget_id)
@@ -72,7 +77,7 @@ class ModelAccess(AccessOptions):
 
     def _check_shared_budget(self, name: str) -> None:
         if self.budget_usd is None:
-            raise UsageError(f"of the budget {name} it is not said how large it is", remedy="give --budget-usd too")
+            raise UsageError(f"the size of the budget {name} is missing", remedy="give --budget-usd too")
         if not _BUDGET_ID.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot name a budget",
@@ -81,12 +86,17 @@ class ModelAccess(AccessOptions):
 
 
 def refuse_credentials(api_base: str) -> None:
-    """Refuse an address that may carry a key: it is stored with the run, and shown by its report.
+    """Refuse an API address that may carry a key.
+
+    The address is stored with the run and shown in reports, so it must not hold a secret.
+
+    Args:
+        api_base: Address of an OpenAI-compatible server.
 
     Raises:
-        SettingsError: Without saying what the address was.
+        SettingsError: The address has a user, a query or a fragment. The message does not repeat the address.
     """
-    # By its characters: what cannot even be parsed may hold a secret too.
+    # Look at the characters instead of parsing: an address that cannot be parsed may hold a secret too.
     found = [what for sign, what in _CREDENTIALS.items() if sign in api_base]
     if found:
         raise SettingsError(

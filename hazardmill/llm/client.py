@@ -1,6 +1,6 @@
-"""Asks a backend, pays once: ledger first, then budget and limiter, then attempts until one brings an answer.
+"""Client for language models: looks in the ledger first, then sends attempts within budget and rate limits.
 
-Where the model asked for cannot answer, its fallbacks are asked in turn; theirs are attempts at the same identity.
+If the model asked for cannot answer, its fallbacks are asked in turn. Their attempts count towards the same identity.
 """
 
 from __future__ import annotations
@@ -37,46 +37,52 @@ from hazardmill.llm.traffic.budget import Budget, Reservation
 from hazardmill.llm.traffic.limiter import Limiter, Slot
 
 _BYTES_A_TOKEN: Final = 4
-"""For the limiter's estimate only: English text has four bytes a token or more."""
+"""Used only for the limiter's estimate: English text has four bytes per token or more."""
 
 _ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, PromptRefused, BreakerOpen)
-"""Errors of one model that say nothing of what another one will do with the request."""
+"""Errors of one model that do not predict what another model will do with the same request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A pause that begins, before one more attempt at a request."""
+    """A pause before another attempt at a request, as reported to ``on_retry``.
+
+    Attributes:
+        request: The request that is tried again.
+        wait_s: Length of the pause in seconds.
+    """
 
     request: Request
     error: ProviderError
-    """What ended the last attempt, secrets removed."""
+    """What ended the last attempt, with secrets removed."""
     attempt: int
-    """Number of the attempt to come, from 2."""
+    """Number of the next attempt, from 2."""
     max_attempts: int | None
-    """Most that there may be; null where the time alone decides."""
+    """Maximum number of attempts; null if only the deadline limits them."""
     wait_s: float
 
 
 class Client:
-    """What stages ask. Safe to share by all coroutines of one event loop.
+    """Sends requests to language models and pays for each distinct request only once.
 
-    A request that the ledger has answered is not sent again; coroutines that ask the same at the same time share one
-    request. Every attempt, failed and cancelled ones too, is in the ledger, on disk, before its answer is used.
+    All coroutines of one event loop can share a client. A request that the ledger has already answered is not sent
+    again, and coroutines that ask the same thing at the same time share one request. Every attempt, including failed
+    and cancelled ones, is in the ledger and on disk before its answer is used.
 
     Args:
         backend: Who answers.
-        ledger: Where attempts are written down and answers are found again.
-        limiter: Requests under way, and requests and tokens a minute.
-        prices: What the models cost.
+        ledger: Where attempts are recorded and earlier answers are found.
+        limiter: Limits requests under way, requests per minute and tokens per minute.
+        prices: Prices of the models.
         budget: What may be spent; null for no limit.
-        breaker: Makes what watches over one model; nothing more is sent to a model whose breaker opened.
-        deadline_s: Seconds for all attempts of one model at one request and the pauses between them; the wait for
-            budget and limiter does not count, because a long queue is no fault of the request.
-        max_attempts: Most attempts of one model at one request in one call of ``ask``. Those that were turned away for
-            want of room (429) do not count: whoever is told to wait waits until the deadline.
-        sleep: What waits between attempts.
-        clock: Seconds, monotonic.
-        on_retry: Told of each pause before another attempt; must not raise.
+        breaker: Makes the circuit breaker of one model; nothing more is sent to a model whose breaker has opened.
+        deadline_s: Seconds for all attempts of one model at one request and the pauses between them. Waiting for the
+            budget and the limiter does not count, because a long queue is not the request's fault.
+        max_attempts: Maximum number of attempts of one model at one request per call of ``ask``. Attempts that were
+            rate limited (429) do not count: they are repeated until the deadline.
+        sleep: Coroutine function that waits between attempts.
+        clock: Monotonic clock in seconds.
+        on_retry: Called before each pause; must not raise.
     """
 
     def __init__(
@@ -108,34 +114,42 @@ class Client:
         self._on_retry = on_retry
         self._flights: dict[str, _Flight] = {}
         self._closing = asyncio.Event()
-        # A replayed answer was paid for by the run that is replayed.
+        # A replayed answer was paid for by the run being replayed.
         self._charges = bool(getattr(backend, "charges", True))
         self._metered = bool(getattr(backend, "metered", False))
 
     def close(self) -> None:
-        """Send nothing more: what was sent may end, and whoever pauses or waits in line is woken and told so."""
+        """Stop sending.
+
+        Requests already sent may finish; coroutines that pause or queue are woken and get ``RunStopped``.
+        """
         self._closing.set()
 
     def reopen(self) -> None:
-        """Send again."""
+        """Allow sending again after ``close``."""
         self._closing.clear()
 
     async def ask(self, request: Request) -> Answer:
-        """The answer to one request.
+        """Return the answer to one request, from the ledger or from a model.
 
-        An answer that is cut off, empty or a refusal is returned like any other: it was paid for, and what to make of
-        it is the caller's to decide (``structured``). Where the last of the models turns the request itself away, that
-        is an answer too, an empty one that cost nothing: it says something of this record, and is not asked again. It
-        is ``paid`` if this run paid for it, be it earlier, in a process that was killed.
+        An answer that is cut off, empty or a refusal is returned like any other: it was paid for, and the caller
+        decides what to make of it (see ``structured``). If the last of the models rejects the request itself, the
+        result is an empty answer that cost nothing; it depends on this record, and is not asked for again.
+
+        Args:
+            request: The request, with the models that may answer it.
+
+        Returns:
+            The answer. It is ``paid`` if this run paid for it, possibly in an earlier process that was killed.
 
         Raises:
-            ProviderError: No attempt brought an answer. Retryable errors were tried again up to the limits, and each
+            ProviderError: No attempt brought an answer. Retryable errors were retried up to the limits, and each
                 fallback was asked.
-            BreakerOpen: Neither the model nor a fallback has answered anybody for a while.
-            BudgetReached: What is left of the budget cannot pay for the request.
+            BreakerOpen: Neither the model nor a fallback has answered any request for a while.
+            BudgetReached: The rest of the budget cannot pay for the request.
             RunStopped: The client is closed.
-            SettingsError: There is a budget, and no bound of what the request may cost.
-            StoreError: The ledger could not be written; the answer is withheld.
+            SettingsError: There is a budget, but nothing bounds what the request may cost.
+            StoreError: The ledger could not be written, so the answer is withheld.
         """
         self._check_open(request)
         identity = request.identity(self._backend.name, self._backend.host)
@@ -149,14 +163,14 @@ class Client:
         return self._answer(await flight.join(), request)
 
     def knows(self, request: Request) -> bool:
-        """Whether the ledger has the answer, so that nothing would be sent."""
+        """Whether the ledger holds the answer, so that nothing would be sent."""
         return self._ledger.knows(request.identity(self._backend.name, self._backend.host))
 
     def _answer(self, recorded: LedgerAnswer, request: Request) -> Answer:
         return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)
 
     async def _pay(self, identity: str, request: Request) -> LedgerAnswer:
-        """An answer of the first of the request's models that can give one."""
+        """Return the answer of the first of the request's models that can give one."""
         asked: list[ProviderError] = []
         for model in request.models:
             try:
@@ -165,12 +179,12 @@ class Client:
                 asked.append(error)
         *before, last = asked
         if before:
-            last.message += "; asked before: " + "; ".join(error.message for error in before)
+            last.message += "; models asked before: " + "; ".join(error.message for error in before)
             last.args = (last.message,)
         raise last
 
     async def _insist(self, identity: str, request: Request, sent: Request) -> LedgerAnswer:
-        """An answer of one model, after as many attempts as the limits allow."""
+        """Return the answer of one model, with as many attempts as the limits allow."""
         deadline = _Deadline(self._deadline_s, self._clock)
         patience = _Patience(self._max_attempts, deadline)
         breaker = self._breakers.get(sent.model)
@@ -187,9 +201,9 @@ class Client:
         return await retrying(self._attempt, identity, request, sent, deadline, breaker)
 
     async def _rest(self, seconds: float, breaker: Breaker) -> None:
-        """Pause; no longer than until nothing more is to be sent."""
+        """Pause, but wake up early if the breaker opens or the client closes."""
         pause = asyncio.ensure_future(self._sleep(seconds))
-        opened = asyncio.ensure_future(breaker.opened())
+        opened = asyncio.ensure_future(breaker.wait_until_open())
         closing = asyncio.ensure_future(self._closing.wait())
         try:
             await asyncio.wait((pause, opened, closing), return_when=asyncio.FIRST_COMPLETED)
@@ -205,7 +219,7 @@ class Client:
 
     def _check_open(self, sent: Request) -> None:
         if self._closing.is_set():
-            raise RunStopped("the run is about to end: nothing more is asked", record_id=sent.record_id)
+            raise RunStopped("the run is about to end: no more requests are sent", record_id=sent.record_id)
 
     async def _attempt(
         self, identity: str, request: Request, sent: Request, deadline: _Deadline, breaker: Breaker
@@ -214,7 +228,7 @@ class Client:
         self._check_open(sent)
         upper = self._upper(sent)
         reservation = await self._reserve(sent, upper, deadline)
-        # Whatever ends this before anything is sent, cost nothing.
+        # An attempt that ends before anything is sent costs nothing.
         cost: float | None = 0.0
         try:
             async with self._slot(sent, deadline) as slot:
@@ -225,7 +239,7 @@ class Client:
                     identity, request, self._backend.name, self._backend.host, sent.model, usd_upper=upper
                 )
                 ended = await self._send(attempt, number, sent, deadline)
-                # An answer goes to the disk before anything else is done, and above all before anything is awaited.
+                # An answer goes to the ledger before anything else happens, in particular before any await.
                 handed, cost = (None, cost) if ended.completion is None else self._hand_over(ended, upper, number)
                 _settle(slot, ended)
             breaker.note(ended.error, request)
@@ -235,26 +249,29 @@ class Client:
                 ended = _settled_refusal(ended)
             if handed is None:
                 handed, cost = self._hand_over(ended, upper, number)
-            recorded = await _to_the_end(self._ledger.record(handed))
+            recorded = await _finish_shielded(self._ledger.record(handed))
         finally:
             if reservation is not None:
                 reservation.settle(cost)
         if ended.error is not None:
             if isinstance(ended.error, PromptRefused):
-                # Not this request, then: all of them.
+                # If this rejection opened the breaker, the fault lies with all requests, not with this one.
                 breaker.check()
             raise ended.error
         assert recorded is not None, "an attempt without error has a completion"
         return recorded
 
     async def _send(self, attempt: CallAttempt, number: int, sent: Request, deadline: _Deadline) -> CallAttempt:
-        """Send one attempt, written down before where it may cost money; returns how it ended, whatever ended it."""
+        """Send one attempt and return how it ended, whatever ended it.
+
+        If it may cost money, the attempt is recorded before it is sent.
+        """
         completion: Completion | None = None
         error: BaseException | None = None
         began: float | None = None
         try:
             if self._metered:
-                await _to_the_end(self._ledger.record(self._ledger.hand_over(attempt, number)))
+                await _finish_shielded(self._ledger.record(self._ledger.hand_over(attempt, number)))
             began = self._clock()
             completion = await self._complete(sent, deadline)
         except (Exception, asyncio.CancelledError) as caught:
@@ -270,34 +287,34 @@ class Client:
         )
 
     def _hand_over(self, ended: CallAttempt, upper: float | None, number: int) -> tuple[PendingAttempt, float | None]:
-        """Have an attempt that ended written down, with its cost; the cost, null where nobody knows it."""
+        """Hand a finished attempt to the ledger; return it with its cost, null if the cost is unknown."""
         cost = 0.0 if self._is_free(ended) else self._cost(ended)
         overrun = None if cost is None or upper is None or cost <= upper else cost - upper
         bound = upper if cost is None else cost
         return self._ledger.hand_over(replace(ended, usd_upper=bound, usd_overrun=overrun), number), cost
 
     def _is_free(self, ended: CallAttempt) -> bool:
-        """Whether nothing was paid: not sent at all, turned away at the door, or answered by a ledger."""
+        """Whether nothing was charged: not sent, rejected on arrival, or answered from a ledger."""
         return ended.latency_s is None or not self._charges or isinstance(ended.error, RateLimited | RequestRefused)
 
     def _cost(self, ended: CallAttempt) -> float | None:
-        """What was paid, or the most that its counted tokens can have cost; null where nobody counted them."""
+        """What was charged, or the maximum that the counted tokens can have cost; null if nobody counted them."""
         if ended.usd is not None or ended.completion is None:
             return ended.usd
-        return self._prices.most(ended.model_sent, ended.completion.usage)
+        return self._prices.most_usd(ended.model_sent, ended.completion.usage)
 
     def _upper(self, sent: Request) -> float | None:
-        """Most that an attempt can cost; null if nothing bounds it."""
+        """The maximum that an attempt can cost; null if nothing bounds it."""
         if not self._charges:
             return 0.0
-        return self._prices.upper(sent, None if self._budget is None else self._budget.prompt_tokens(sent))
+        return self._prices.upper_usd(sent, None if self._budget is None else self._budget.prompt_tokens(sent))
 
     async def _reserve(self, sent: Request, upper: float | None, deadline: _Deadline) -> Reservation | None:
         if self._budget is None:
             return None
         if upper is None:
             raise SettingsError(
-                f"no budget can be kept: nothing bounds what a {sent.stage} request to {sent.model} may cost",
+                f"the budget cannot be kept: nothing bounds what a {sent.stage} request to {sent.model} may cost",
                 record_id=sent.record_id,
                 remedy="set max_tokens in the prompt's front matter and the model's price in prices.yaml, "
                 "or run without a budget",
@@ -319,16 +336,16 @@ class Client:
             async with asyncio.timeout(deadline.left()):
                 return await self._backend.complete(sent)
         except TimeoutError:
-            # Raised below, outside of the handler: a chained error could carry what scrubbing takes out.
+            # Raised below, outside of the handler: a chained error could carry the secrets that scrubbing removes.
             pass
         raise ConnectionFailed(
             f"no answer from {sent.model} within {self._deadline_s:g} s, retries included",
-            remedy="raise --deadline, or look at the provider's status",
+            remedy="raise --deadline, or check the provider's status",
         )
 
 
 class _Flight:
-    """A request under way, and how many wait for it. It is called off when nobody does."""
+    """A request under way and the number of coroutines waiting for it. It is cancelled when nobody waits any more."""
 
     def __init__(self, task: asyncio.Task[LedgerAnswer]) -> None:
         self.task = task
@@ -337,18 +354,18 @@ class _Flight:
     async def join(self) -> LedgerAnswer:
         self._waiting += 1
         try:
-            # One who is cancelled must not take the answer from the others.
+            # A cancelled waiter must not take the answer from the others.
             return await asyncio.shield(self.task)
         finally:
             self._waiting -= 1
             if not self._waiting and not self.task.done():
                 self.task.cancel()
-                # The attempt is written down before the cancelled one goes on.
+                # The attempt is recorded before the cancelled coroutine continues.
                 await _wait_for_end(self.task)
 
 
 class _Deadline:
-    """Seconds that are left, waits that were excused not counted."""
+    """The remaining seconds, not counting waits that were excused."""
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -367,32 +384,32 @@ _exponential = wait_exponential_jitter(initial=1, max=60, jitter=1)
 
 
 class _Patience:
-    """How long to wait before another attempt of one model at one request, and when there is to be none."""
+    """How long to wait before the next attempt of one model at one request, and when to give up."""
 
     def __init__(self, max_attempts: int, deadline: _Deadline) -> None:
         self._max_attempts = max_attempts
         self._deadline = deadline
         self._turned_away = 0
-        """Attempts that say nothing of the provider but that it has too much to do."""
+        """Attempts that were rate limited: they only show that the provider is busy."""
 
     def pause(self, state: RetryCallState) -> float:
-        """Seconds before the next attempt: what the provider asked for and up to a tenth more, else exponential."""
+        """Seconds before the next attempt: what the provider asked for plus up to a tenth, otherwise exponential."""
         error = _error_of(state)
         self._turned_away += isinstance(error, RateLimited)
         if not isinstance(error, ProviderError) or error.retry_after is None:
             return _exponential(state)
-        # The tenth keeps a crowd that was turned away together from coming back together.
+        # The extra tenth keeps requests that were rejected together from coming back together.
         wanted = error.retry_after * random.uniform(1.0, 1.1)
-        # A provider that says "now" again and again would be asked without end otherwise.
+        # Otherwise a provider that keeps answering "now" would be asked without end.
         return wanted if state.attempt_number < self._max_attempts else max(wanted, _exponential(state))
 
     @property
     def most_attempts(self) -> int:
-        """Number of the last attempt there may be, if no more are turned away."""
+        """Number of the last possible attempt, if no more are rate limited."""
         return self._max_attempts + self._turned_away
 
     def ends(self, state: RetryCallState) -> bool:
-        """Whether the last attempt was the last one."""
+        """Whether to give up after this attempt."""
         tired = not isinstance(_error_of(state), RateLimited) and state.attempt_number >= self.most_attempts
         return tired or state.upcoming_sleep >= self._deadline.left()
 
@@ -402,14 +419,14 @@ def _error_of(state: RetryCallState) -> BaseException | None:
 
 
 def _settled_refusal(ended: CallAttempt) -> CallAttempt:
-    """An attempt at what the provider turned away, as an answer: the same request would be turned away again."""
+    """Turn a rejected attempt into an empty answer, because the same request would be rejected again."""
     if not isinstance(ended.error, PromptRefused):
         return ended
     nothing = Completion(
         text="",
         model_answered=ended.model_sent,
         finish_reason="content_filter" if ended.error.filtered else REFUSED_REQUEST,
-        # Known to be none, for nothing was generated, and nothing is charged.
+        # Known to be zero: nothing was generated, and nothing is charged.
         usage=Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, written_tokens=0),
     )
     return replace(ended, completion=nothing, error=None, refusal=ended.error, usd=0.0)
@@ -420,19 +437,19 @@ def _estimate(request: Request) -> int:
 
 
 def _settle(slot: Slot, ended: CallAttempt) -> None:
-    """Tell the limiter how it went and what was used; where nobody knows, the estimate stays."""
+    """Report to the limiter how the attempt ended and how many tokens it used; if unknown, the estimate stays."""
     if isinstance(ended.error, RateLimited):
-        slot.turned_away(ended.error.retry_after)
+        slot.note_refusal(ended.error.retry_after)
     if ended.completion is None:
         return
-    slot.answered()
+    slot.note_answer()
     usage = ended.completion.usage
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
         slot.settle(usage.prompt_tokens + usage.completion_tokens)
 
 
 def _clean_error(error: BaseException, request: Request) -> BaseException:
-    """The error with secrets out of its message and the record in its place, where it has none."""
+    """Return the error with secrets removed from its message, and with the record's id if it had none."""
     if isinstance(error, HazardmillError):
         error.message = scrub(error.message)
         error.args = (error.message,)
@@ -440,8 +457,8 @@ def _clean_error(error: BaseException, request: Request) -> BaseException:
     return error
 
 
-async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:
-    """Await ``work``; if cancelled meanwhile, see it to its end first, so that what was paid for is written down."""
+async def _finish_shielded(work: Coroutine[Any, Any, _T]) -> _T:
+    """Await ``work`` to its end even if cancelled meanwhile, so that whatever was paid for is recorded."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -451,8 +468,8 @@ async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 async def _wait_for_end(task: asyncio.Task[Any]) -> None:
-    """Wait for a task whose result nobody will take: its caller is being cancelled, and that is what it is told."""
+    """Wait for a task whose result nobody will use, because its caller is being cancelled."""
     await asyncio.wait([task])
     if not task.cancelled():
-        # Looked at, so that asyncio does not report an exception that nobody saw.
+        # Retrieve the exception, so that asyncio does not report it as never retrieved.
         task.exception()

@@ -1,4 +1,4 @@
-"""The ledger: every attempt at every request, on disk before anything uses its answer."""
+"""The ledger: every attempt at every request, on disk before its answer is used."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hazardmill.llm.requests import Answer, Completion, Request, Usage
 TABLE: Final = "llm_calls"
 
 REFUSED_REQUEST: Final = "request_refused"
-"""Finish reason of what the provider turned away, its filter aside: the answer is that there is none."""
+"""Finish reason of a request that the provider rejected for another reason than its content filter."""
 
 IN_FLIGHT: Final = "in_flight"
-"""Error of an attempt that was written down before it was sent. A row that still says so when its process is gone is
-what a kill left: nobody knows what came of it, and it counts as spent what it may have cost."""
+"""Error of an attempt that was recorded before it was sent. If the process is gone and the row still says so, the
+process was killed: the outcome is unknown, and the attempt counts as having cost its upper bound."""
 
 _INDEXED: Final = (
     "run_id",
@@ -46,62 +46,81 @@ _INDEXED: Final = (
 )
 
 _TOKENS: Final = ("prompt_tokens", "cached_tokens", "completion_tokens", "written_tokens")
-"""Of an answer's usage."""
+"""Token counts in an answer's usage."""
 
 
 class LedgerStore(Protocol):
-    """What the ledger reads from the store."""
+    """What the ledger needs from a store to read it."""
 
     def rows_since(
         self, table: str, since: int, columns: list[str] | None = None, /
     ) -> tuple[list[dict[str, Any]], int]:
-        """Rows of a table that came after commit ``since`` (0: all), and the commit to go on from."""
+        """Return rows of a table committed after commit ``since`` (0 for all), and the commit to continue from."""
         ...
 
 
 class LedgerWriter(Protocol):
-    """What the ledger needs to write."""
+    """What the ledger needs from a store to write it."""
 
     def hand_over(self, rows: dict[str, list[dict[str, Any]]], /) -> Future[None]:
-        """Put rows into the next write to the disk; done when they are there, with an error if they cannot be."""
+        """Put rows into the next write to disk; the future is done when they are there, or failed if they cannot be."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CallAttempt:
-    """One attempt: ended in an answer, ended in an error, or, with neither, about to be sent."""
+    """One attempt at a request: it ended in an answer or an error, or, with neither, is about to be sent.
+
+    Attributes:
+        identity: SHA-256 that identifies the request (``Request.identity``).
+        host: Host of the endpoint; null for backends without one.
+        completion: The answer; null if there is none.
+        error: What ended the attempt; null for an answer.
+        usd: Cost in US dollars; null if unknown.
+        latency_s: Seconds from sending to the end; null if nothing was sent.
+    """
 
     identity: str
     request: Request
     backend: str
     host: str | None
     model_sent: str
-    """Model that it was sent to: the one asked for, or one of its fallbacks."""
+    """Model that received the request: the one asked for, or one of its fallbacks."""
     completion: Completion | None = None
     error: BaseException | None = None
     refusal: PromptRefused | None = None
-    """Of a request that nobody takes: why. Its completion is that there is no answer, so that it is not asked again."""
+    """Why nobody accepts the request; its completion is empty, so that it is not sent again."""
     usd: float | None = None
     usd_upper: float | None = None
-    """The cost; where that is unknown what the counted tokens can have cost at most, else what was reserved."""
+    """The cost; if unknown, the maximum that the counted tokens can have cost, otherwise the reservation."""
     usd_overrun: float | None = None
-    """By how much it cost more than was reserved for it; null if it did not."""
+    """By how much the cost exceeded the reservation; null if it did not."""
     latency_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PendingAttempt:
-    """An attempt on its way to the disk."""
+    """An attempt that was handed to the writer and may not be on disk yet."""
 
     row: dict[str, Any]
-    """As it is written."""
+    """The row as it is written."""
     written: Future[None]
     """Done when it is on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerAnswer:
-    """The answer of an identity, as the ledger has it."""
+    """The answer to one identity, as stored in the ledger.
+
+    Attributes:
+        identity: SHA-256 that identifies the request.
+        run_id: The run that recorded the answer.
+        model_answered: The model that answered, in its own words.
+        finish_reason: Why the answer ended, as the provider says; null if it does not.
+        usage: Token counts; null where unknown.
+        usd: Cost in US dollars; null if unknown.
+        model_sent: Model that received the request; null in rows without that column.
+    """
 
     identity: str
     run_id: str
@@ -115,7 +134,7 @@ class LedgerAnswer:
     model_sent: str | None = None
 
     def answer(self, *, paid: bool, repair: int = 0) -> Answer:
-        """What a stage is given."""
+        """Return the answer in the form that stages use."""
         return Answer(
             text=self.text,
             identity=self.identity,
@@ -130,12 +149,16 @@ class LedgerAnswer:
 
 
 class LedgerIndex:
-    """What a ledger holds, by identity: the answer if there is one, and how many attempts each run made.
+    """An index of a ledger by identity: the answer, if there is one, and the number of attempts per run.
 
-    Several runs can have paid for one identity, if none knew of the other. A run keeps to its own answer, so that it
-    goes on as it began; else the answer that came first is the answer of the identity.
+    Several runs may have paid for the same identity without knowing of each other. A run uses its own answer, so that
+    it continues as it began; otherwise the earliest answer is the answer of the identity.
 
-    All answers of a store are in memory: their texts are packed, and what many have in common is there once.
+    All answers of a store are kept in memory: their texts are compressed, and repeated strings are stored once.
+
+    Args:
+        rows: Rows of the table ``llm_calls`` to begin with.
+        run_id: The run that the index belongs to; null for none.
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]] = (), *, run_id: str | None = None) -> None:
@@ -148,14 +171,14 @@ class LedgerIndex:
 
     @classmethod
     def read(cls, store: LedgerStore) -> LedgerIndex:
-        """Index all rows of a store, as one who belongs to no run."""
+        """Index all rows of a store, without belonging to a run."""
         rows, _ = store.rows_since(TABLE, 0, _index_columns())
         return cls(rows)
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Take rows in, new ones or known ones. An answer stays, unless the run pays for one of its own after all."""
+        """Add rows, new or known. A known answer stays, unless the run pays for one of its own after all."""
         for row in sorted(rows, key=lambda row: (row["run_id"] != self._run_id, row["at"], row["run_id"])):
-            # Of each row anew: what others recorded is taken in while requests are under way.
+            # Lock per row: other runs' rows are added while requests are under way.
             with self._changing:
                 self._add(row)
 
@@ -171,27 +194,27 @@ class LedgerIndex:
             self._answers[identity] = _Packed.of(row)
 
     def answer(self, identity: str) -> LedgerAnswer | None:
-        """The answer of an identity; null if no attempt brought one."""
+        """Return the answer to an identity; null if no attempt brought one."""
         packed = self._answers.get(identity)
-        return None if packed is None else packed.recorded(identity)
+        return None if packed is None else packed.unpack(identity)
 
     def has_answer(self, identity: str) -> bool:
-        """Whether some attempt at an identity brought an answer."""
+        """Whether any attempt at an identity brought an answer."""
         return identity in self._answers
 
     def attempts(self, identity: str) -> int:
-        """Attempts at an identity, those of all runs together, with any that a kill cut off."""
+        """Count the attempts at an identity over all runs, including those cut off by a kill."""
         return self._own_attempts.get(identity, 0) + sum(self._others_attempts.get(identity, {}).values())
 
     def next_attempt(self, identity: str) -> int:
-        """Number for one more attempt of the index's own run, given out once."""
+        """Return a number for one more attempt of the index's own run; each number is given out once."""
         with self._changing:
             number = self._own_attempts[identity] = self._own_attempts.get(identity, 0) + 1
         return number
 
 
 class _Packed(NamedTuple):
-    """``LedgerAnswer`` in a third of the room."""
+    """A ``LedgerAnswer`` in a third of the memory."""
 
     run_id: str
     text: bytes
@@ -215,7 +238,7 @@ class _Packed(NamedTuple):
             _intern(row.get("model_sent")),
         )
 
-    def recorded(self, identity: str) -> LedgerAnswer:
+    def unpack(self, identity: str) -> LedgerAnswer:
         return LedgerAnswer(
             identity=identity,
             run_id=self.run_id,
@@ -234,10 +257,19 @@ def _intern(text: str | None) -> str | None:
 
 
 class Ledger:
-    """The ledger of one run, over a store that may hold those of others: what any run paid for is reused.
+    """The ledger of one run, over a store that may also hold ledgers of other runs; any paid answer is reused.
 
-    Reads the store once, when it is made; from then on it knows what it recorded itself, and with each ``refresh``
-    what others recorded meanwhile.
+    It reads the store once, when it is made. Afterwards it knows what it recorded itself, and with each ``refresh``
+    what other runs have recorded meanwhile.
+
+    Args:
+        store: Where rows are read from.
+        writer: Where rows are written to.
+        run_id: The run that new attempts belong to.
+
+    Raises:
+        CorruptStore: A file of the store cannot be read.
+        SchemaMismatch: A newer version wrote a file of the store.
     """
 
     def __init__(self, store: LedgerStore, writer: LedgerWriter, run_id: str) -> None:
@@ -249,65 +281,67 @@ class Ledger:
         self.refresh()
 
     def refresh(self) -> None:
-        """Take in what other runs have paid for since; reads what is new only, so once a batch costs next to nothing.
+        """Take in what other runs have paid for since the last look. Reads only new rows.
 
         Blocks; may be called in a thread while requests are under way.
 
         Raises:
-            CorruptStore, SchemaMismatch: A file of the store cannot be read.
+            CorruptStore: A file of the store cannot be read.
+            SchemaMismatch: A newer version wrote a file of the store.
         """
         rows, self._seen = self._store.rows_since(TABLE, self._seen, _index_columns())
         self._index.add(rows)
 
     def lookup(self, identity: str) -> LedgerAnswer | None:
-        """The paid answer of an identity; null if there is none."""
+        """Return the paid answer to an identity; null if there is none."""
         return self._index.answer(identity)
 
     def knows(self, identity: str) -> bool:
-        """Whether there is a paid answer of an identity."""
+        """Whether there is a paid answer to an identity."""
         return self._index.has_answer(identity)
 
     def is_own(self, recorded: LedgerAnswer) -> bool:
-        """Whether this run recorded it, in this process or in one that was killed."""
+        """Whether this run recorded the answer, in this process or in one that was killed."""
         return recorded.run_id == self._run_id
 
     def attempts(self, identity: str) -> int:
-        """Attempts at an identity so far, those of other runs included."""
+        """Count the attempts at an identity so far, including those of other runs."""
         return self._index.attempts(identity)
 
     def spent_usd(self) -> float:
-        """What the attempts of this run cost so far, and where that is unknown the most that they can have cost.
+        """Return what this run's attempts have cost so far in US dollars; unknown costs count at their upper bound.
 
-        Reads the store: for the beginning of a run that has a budget.
+        Reads the store, and is called when a run with a budget begins.
 
         Raises:
-            SettingsError: The run holds attempts that have no upper bound of their cost.
+            SettingsError: The run holds attempts without an upper bound of their cost.
         """
         rows, _ = self._store.rows_since(TABLE, 0, ["run_id", "usd_upper", "model_asked"])
         own = [row for row in rows if row["run_id"] == self._run_id]
         unbounded = sorted({str(row["model_asked"]) for row in own if row["usd_upper"] is None})
         if unbounded:
             raise SettingsError(
-                f"no budget can be kept: run {self._run_id} holds attempts of unknown cost ({', '.join(unbounded)})",
-                remedy="go on without a budget, or start a new run: what was paid for is reused",
+                f"the budget cannot be kept: the cost of attempts in run {self._run_id} is unknown "
+                f"({', '.join(unbounded)})",
+                remedy="continue without a budget, or start a new run: paid answers are reused",
             )
-        # The bound is the cost where that is known, and zero where an answer was replayed.
+        # The bound equals the cost where that is known, and is zero for a replayed answer.
         return math.fsum(row["usd_upper"] for row in own)
 
     def number(self, identity: str) -> int:
-        """Number of one more attempt of this run at an identity, given out once."""
+        """Return a number for one more attempt of this run at an identity; each number is given out once."""
         return self._index.next_attempt(identity)
 
     def hand_over(self, attempt: CallAttempt, number: int | None = None) -> PendingAttempt:
-        """Have one attempt written down; it is in the next write to the disk when this returns.
+        """Hand one attempt to the writer; it is part of the next write to disk when this returns.
 
-        An answer is to be handed over as soon as it was read, before anything is awaited: what a kill can take then is
-        no more than what the write under way and the next one hold.
+        Hand an answer over as soon as it is read, before any await. A kill can then lose no more than the write under
+        way and the next one.
 
         Args:
-            attempt: About to be sent, or ended.
-            number: Its number; with the same number the row that says how it ended replaces the one that says that it
-                is about to be sent. By default the next one.
+            attempt: An attempt that is about to be sent or has ended.
+            number: Its number; by default the next one. A row with the same number replaces the one that says the
+                attempt is about to be sent.
 
         Raises:
             StoreError: The row cannot be written.
@@ -316,14 +350,14 @@ class Ledger:
         return PendingAttempt(row, self._writer.hand_over({TABLE: [row]}))
 
     async def record(self, handed: PendingAttempt) -> LedgerAnswer | None:
-        """Wait until what was handed over is on disk; gives the answer if the attempt had one.
+        """Wait until an attempt is on disk, and return its answer if it has one.
 
         Raises:
             StoreError: The row could not be written. The answer must not be used then.
         """
         await asyncio.wrap_future(handed.written)
         self._index.add([handed.row])
-        return _Packed.of(handed.row).recorded(handed.row["identity"]) if handed.row["answered"] else None
+        return _Packed.of(handed.row).unpack(handed.row["identity"]) if handed.row["answered"] else None
 
     def _row(self, attempt: CallAttempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error
@@ -377,8 +411,8 @@ _NEWER: Final = ("model_sent", "repair", "written_tokens", "usd_overrun", "round
 
 @cache
 def _newer_columns() -> frozenset[str]:
-    """Those of the columns added since the table was first written that its schema has."""
-    # Here, for it brings pyarrow along.
+    """The columns added after the first version of the table that the current schema has."""
+    # Imported here because it loads pyarrow.
     from hazardmill.store.schemas import LLM_CALLS
 
     return frozenset(_NEWER) & {column.name for column in LLM_CALLS.columns}

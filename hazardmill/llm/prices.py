@@ -1,4 +1,4 @@
-"""What tokens cost: ``prices.yaml``, and the arithmetic on it."""
+"""Prices of tokens: reads ``prices.yaml`` and computes costs."""
 
 from __future__ import annotations
 
@@ -18,47 +18,57 @@ PRICES_FILE: Final = Path(__file__).with_name("prices.yaml")
 
 _MILLION: Final = 1_000_000
 _SENT_AS_PROMPT: Final = ("response_format", "tools", "functions")
-"""Parameters that providers put into the prompt, and count as such."""
+"""Parameters that providers insert into the prompt and count as prompt tokens."""
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Price(FrozenModel):
-    """The price of one model in USD per million tokens, when it was looked up, and where it comes from."""
+    """The price of one model in US dollars per million tokens.
+
+    Attributes:
+        model: Name of the model, ``provider/model``.
+        input: Per prompt token that was not cached.
+        cached_input: Per prompt token that was read from the provider's cache.
+        output: Per completion token.
+        cache_write: Per prompt token that the provider writes to its cache; null if it costs no more than ``input``.
+        checked: Day on which the price was looked up.
+        origin: Where the price was found.
+    """
 
     model: Text
     input: _Usd
     cached_input: _Usd
     output: _Usd
     cache_write: _Usd | None = None
-    """Of prompt tokens that the provider writes to its cache, where it asks more for them than for other ones."""
+    """Price of prompt tokens that the provider writes to its cache, if it charges more for them."""
     checked: datetime.date
     origin: Text
 
     @property
     def dearest_input(self) -> float:
-        """Most that a token of the prompt can cost."""
+        """The highest price that a prompt token can have."""
         return max(self.input, self.cached_input, self.cache_write or 0.0)
 
 
 class Prices:
-    """Prices by the name under which a model is asked (``provider/model``)."""
+    """Prices by model name (``provider/model``)."""
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = dict(prices)
 
     @classmethod
     def load(cls, path: Path = PRICES_FILE) -> Prices:
-        """Read a price file, by default the one that comes with hazardmill.
+        """Read a price file, by default the one shipped with hazardmill.
 
         Raises:
-            SettingsError: If the file cannot be read, has another shape, or names a model twice.
+            SettingsError: The file cannot be read, has the wrong shape, or lists a model twice.
         """
         import yaml
 
         try:
             read = yaml.safe_load(path.read_text(encoding="utf-8"))
-            # Strictly, for YAML knows numbers and dates: `yes` is no price of 1 USD, and 0 no day in 1970.
+            # Strict, because YAML has its own types: `yes` is not a price of 1 USD, and 0 is not a day in 1970.
             listed = TypeAdapter(list[Price]).validate_python(read, strict=True)
         except (OSError, ValueError, yaml.YAMLError) as error:
             detail = _first(error) if isinstance(error, ValidationError) else str(error)
@@ -83,18 +93,26 @@ class Prices:
         return self._prices[model]
 
     def usd(self, model: str, usage: Usage) -> float | None:
-        """Cost of one attempt; null if the price, or a token count that has a price, is unknown or cannot be true."""
+        """Return the cost of one attempt in US dollars.
+
+        Args:
+            model: Model that received the request.
+            usage: Token counts as reported by the provider.
+
+        Returns:
+            Dollars; null if the price is unknown, or if a token count that has a price is missing or cannot be true.
+        """
         price = self._prices.get(model)
         if price is None:
             return None
-        # Both are part of the prompt's tokens: as long as they cost the same, their number does not matter.
+        # Both are part of the prompt's tokens. If they cost the same, their number does not matter.
         cached = 0 if price.cached_input == price.input else usage.cached_tokens
         written = 0 if price.cache_write in (None, price.input) else usage.written_tokens
         neither = None
         if usage.prompt_tokens is not None and cached is not None and written is not None:
             neither = usage.prompt_tokens - cached - written
             if neither < 0:
-                # More tokens of a kind than there were: at least one of the counts means something else.
+                # More tokens of one kind than there were in total: at least one of the counts means something else.
                 return None
         parts = (
             _cost(neither, price.input),
@@ -105,8 +123,12 @@ class Prices:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def most(self, model: str, usage: Usage) -> float | None:
-        """Most that an attempt can have cost whose tokens were counted, cached or not; null if they were not."""
+    def most_usd(self, model: str, usage: Usage) -> float | None:
+        """Return the maximum cost of an attempt in US dollars, as if none of its prompt was cached.
+
+        Returns:
+            Dollars; null if the price is unknown, or if the tokens were not counted.
+        """
         price = self._prices.get(model)
         if price is None:
             return None
@@ -114,14 +136,15 @@ class Prices:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def upper(self, request: Request, prompt_tokens: int | None = None) -> float | None:
-        """Most that one attempt at ``request`` can cost: a token a byte of prompt, none cached, all of ``max_tokens``.
-
-        Null if the price is unknown, or if the request sets no limit on the output.
+    def upper_usd(self, request: Request, prompt_tokens: int | None = None) -> float | None:
+        """Return the maximum cost of one attempt: one token per byte of prompt, none cached, all of ``max_tokens``.
 
         Args:
-            request: With the model that it is sent to.
-            prompt_tokens: A better estimate of the prompt than a token a byte.
+            request: With the model that receives it.
+            prompt_tokens: A better estimate of the prompt than one token per byte.
+
+        Returns:
+            Dollars; null if the price is unknown, or if the request does not limit the output.
         """
         price = self._prices.get(request.model)
         if price is None:
@@ -132,26 +155,30 @@ class Prices:
 
 
 def check_prices(models: Iterable[str], prices: Prices) -> None:
-    """Refuse to keep a budget where the price of a model is unknown: called before anything is sent.
+    """Refuse to keep a budget if a model's price is unknown. Called before anything is sent.
+
+    Args:
+        models: All models that may be asked.
+        prices: The known prices.
 
     Raises:
-        SettingsError: Naming the models.
+        SettingsError: Names the models without a price.
     """
     unknown = sorted({model for model in models if model not in prices})
     if unknown:
         raise SettingsError(
-            f"no budget can be kept: the price of {', '.join(unknown)} is unknown",
+            f"the budget cannot be kept: the price of {', '.join(unknown)} is unknown",
             file=str(PRICES_FILE),
-            remedy="add its price there (input, cached_input and output are 0 for a model that nobody is paid for), "
+            remedy="add its price there (input, cached_input and output are 0 for a model that costs nothing), "
             "choose a model with a price, or run without a budget",
         )
 
 
 def prompt_bytes(request: Request) -> int:
-    """UTF-8 length of all messages, and of what is sent like one. No byte-level tokenizer makes more tokens than that.
+    """Return the UTF-8 length of all messages and of the parameters that are sent as part of the prompt.
 
-    The few tokens that a chat template puts around each message are not in it; texts of more than a few words make up
-    for them many times over, having some four bytes a token.
+    No byte-level tokenizer produces more tokens than that. The few tokens that a chat template adds around each message
+    are not included; texts of more than a few words make up for them many times over, with about four bytes per token.
     """
     schemas = [request.parameters[name] for name in _SENT_AS_PROMPT if name in request.parameters]
     written = (json.dumps(schema, ensure_ascii=False) for schema in schemas)
@@ -159,14 +186,18 @@ def prompt_bytes(request: Request) -> int:
 
 
 def max_tokens(request: Request) -> int | None:
-    """The request's limit on output tokens; null if it sets none. Of two the larger: which one holds is not known."""
+    """Return the request's limit on output tokens; null if it sets none.
+
+    If both ``max_tokens`` and ``max_completion_tokens`` are set, the larger one is returned, because it is not known
+    which one the provider applies.
+    """
     limits = [request.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    # Some servers take -1 for no limit.
+    # Some servers accept -1 for no limit.
     return max((n for n in limits if isinstance(n, int) and not isinstance(n, bool) and n > 0), default=None)
 
 
 def _cost(tokens: int | None, usd_per_million: float) -> float | None:
-    """Cost of so many tokens; what costs nothing costs nothing in any number."""
+    """Cost of a number of tokens. If the price is zero, so is the cost, even for an unknown number."""
     if usd_per_million == 0:
         return 0.0
     return None if tokens is None else tokens * usd_per_million / _MILLION

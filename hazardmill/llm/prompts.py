@@ -1,4 +1,4 @@
-"""Prompt templates: ``prompts/<stage>/<name>.md.j2``, YAML front matter and then one section a message.
+"""Prompt templates: ``prompts/<stage>/<name>.md.j2``, with YAML front matter followed by one section per message.
 
 A template looks like this::
 
@@ -13,16 +13,17 @@ A template looks like this::
     ---8<--- user
     {{ record.context }}
 
-Sections are cut before anything is filled in: no text of a record can open a message of its own. Each section is
-a template by itself (a name set in one is unknown in the next), rendered in Jinja2's sandbox; white space around
-it is dropped, and a line that holds only a block tag leaves no empty line. Nothing can be included, so that the
-hash of the file says all about the template.
+Sections are split before anything is filled in, so no text of a record can open a message. Each section is a template
+of its own (a name set in one is unknown in the next), rendered in Jinja2's sandbox. White space around it is dropped,
+and a line that holds only a block tag leaves no empty line. Includes are not possible, so the hash of the file covers
+the whole template.
 
-Inside a message, data stands in blocks such as ``<record>`` ... ``</record>``. A value cannot open or close one: where
-it holds the tag of a block (``BLOCKS``), the tag's ``<`` is written ``&lt;``. All else of a value stays as it is.
+Within a message, data stands in blocks such as ``<record>`` ... ``</record>``. A value cannot open or close a block:
+where it contains the tag of a block (``BLOCKS``), the tag's ``<`` is written ``&lt;``. The rest of the value is
+unchanged.
 
-How to read the records of a source is for the source to say: ``sources/<name>/guidance.md``, shown in ``<guidance>``
-before the record, so that what is cached of a prompt is first what all records share, then what those of a source do.
+Each source can say how to read its records, in ``sources/<name>/guidance.md``. This is shown in ``<guidance>`` before
+the record, so that a provider caches first what all records share, then what the records of a source share.
 """
 
 from __future__ import annotations
@@ -50,20 +51,25 @@ _MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
 _ROLES: Final = ("system", "user", "assistant")
 
 BLOCKS: Final = ("record", "guidance", "danger", "answer_format", "previous_draft", "feedback", "said_before", "task")
-"""The blocks that templates put data into. One that uses another adds its name here."""
+"""The blocks that templates put data into. A template that uses another block must add its name here."""
 
 MAX_GUIDANCE: Final = 4_000
-"""Characters: it is sent with every record of its source."""
+"""Maximum length in characters; guidance is sent with every record of its source."""
 
-# With blanks in it only where it closes, or ends at once: `a < code` in Python is no tag, and is to stay as it is.
+# Blanks are allowed only in a closing tag or a bare one: `a < code` in Python is not a tag and must stay as it is.
 _NAMES: Final = "|".join(BLOCKS)
 _TAG: Final = re.compile(rf"<(?=\s*/\s*(?:{_NAMES})\b|(?:{_NAMES})\b|\s+(?:{_NAMES})\s*>)", re.IGNORECASE)
 
 
 class FrontMatter(FrozenModel):
-    """The head of a template."""
+    """The YAML head of a prompt template.
 
-    # `version: 2` is a number to YAML and a name to us.
+    Attributes:
+        version: Name of this version of the template.
+        purpose: What the prompt asks for, in one sentence.
+    """
+
+    # `version: 2` is a number in YAML and a name here.
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     version: Text
@@ -71,28 +77,34 @@ class FrontMatter(FrozenModel):
     output: Text
     """What the answer must be: the name of a schema, ``outline``, or ``python``."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
-    """What the provider is sent beside the messages: temperature, max_tokens..."""
+    """What the provider is sent besides the messages, such as temperature or max_tokens."""
 
 
 @dataclass(frozen=True)
 class _Section:
     role: str
     line: int
-    """1-based line of the file where the text begins."""
+    """Line of the file, from 1, where the text begins."""
     template: Template
 
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """One template, ready to be filled in."""
+    """One prompt template, parsed and ready to render.
+
+    Attributes:
+        path: The template file.
+        front: The front matter.
+        sections: The messages, each a template of its own.
+    """
 
     path: Path
     front: FrontMatter
     hash: str
-    """SHA-256 of the template file, or of that and of all guidance."""
+    """SHA-256 of the template file, or of the file and all guidance."""
     sections: tuple[_Section, ...]
     guidance: Mapping[str, str] = field(default_factory=dict)
-    """What is said of the records of a source, by its name."""
+    """How to read the records of each source, by the source's name."""
 
     @property
     def version(self) -> str:
@@ -101,18 +113,24 @@ class PromptTemplate:
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
-        """Model parameters in the front matter, a copy of one's own."""
+        """Model parameters in the front matter, as a copy."""
         return dict(self.front.parameters)
 
     def with_guidance(self, guidance: Mapping[str, str]) -> PromptTemplate:
-        """The same with guidance, which decides answers as the template does, and so is part of the hash."""
+        """Return the template with guidance.
+
+        Guidance affects answers as the template does, so it becomes part of the hash.
+        """
         if not guidance:
             return self
         parts = [self.hash, *(part for name in sorted(guidance) for part in (name, guidance[name]))]
         return replace(self, guidance=dict(guidance), hash=content_hash(parts))
 
     def render(self, **values: object) -> tuple[Message, ...]:
-        """Fill the template in: one message a section, sections that come out empty left out.
+        """Fill in the template: one message per section; sections that come out empty are left out.
+
+        Args:
+            values: What the expressions of the template refer to.
 
         Raises:
             PromptError: A name is unknown, an expression fails, or no message is left.
@@ -124,7 +142,7 @@ class PromptTemplate:
         )
         if not messages:
             raise PromptError(
-                "the prompt came out empty", file=str(self.path), remedy="give it the values that it shows"
+                "the rendered prompt is empty", file=str(self.path), remedy="pass the values that it shows"
             )
         return messages
 
@@ -132,29 +150,37 @@ class PromptTemplate:
         try:
             return section.template.render(values).strip()
         except Exception as error:
-            # Any expression of a template can fail in any way: division, attribute, sandbox.
+            # An expression of a template can fail in any way: division, attribute, sandbox.
             raise PromptError(
                 f"cannot fill in the {section.role} message: {error}",
                 file=str(self.path),
                 line=_line_of(error, str(self.path)) or section.line,
-                remedy="pass the value in `render`, or mend the expression",
+                remedy="pass the value to `render`, or fix the expression",
             ) from error
 
 
 def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> PromptTemplate:
-    """Load ``<stage>/<name>.md.j2`` from ``folder``, by default the prompts of this installation. Read once a process.
+    """Load the template ``<stage>/<name>.md.j2``. Each file is read once per process.
+
+    Args:
+        stage: Folder of the template.
+        name: File name without ``.md.j2``.
+        folder: Folder of all prompts; by default the one of this installation.
 
     Raises:
-        PromptError: The file is missing or wrong.
+        PromptError: The file is missing or invalid.
     """
     return read_prompt((folder or prompts_folder()) / stage / f"{name}.md.j2")
 
 
 def load_guidance() -> dict[str, str]:
-    """What the sources say of how to read their records: ``guidance.md`` in their folders, by the source's name.
+    """Load the ``guidance.md`` of every source: how to read its records.
+
+    Returns:
+        The guidance by the source's name. Sources without such a file are left out.
 
     Raises:
-        PromptError: A file is no text of at most ``MAX_GUIDANCE`` characters.
+        PromptError: A file is not UTF-8 text of 1 to ``MAX_GUIDANCE`` characters.
     """
     files = [path for home in sources_folders() for path in sorted(home.glob("*/guidance.md"))]
     return {path.parent.name: _read_guidance(path) for path in files}
@@ -169,27 +195,27 @@ def _read_guidance(path: Path) -> str:
         raise PromptError(
             f"the guidance has {len(text)} characters, not 1 to {MAX_GUIDANCE}",
             file=str(path),
-            remedy="say in a few sentences how to read the source's records, or remove the file",
+            remedy="describe in a few sentences how to read the source's records, or remove the file",
         )
     return text
 
 
 @cache
 def read_prompt(path: Path) -> PromptTemplate:
-    """Read one template file.
+    """Read one template file, once per process.
 
     Raises:
-        PromptError: The file is missing or wrong.
+        PromptError: The file is missing or invalid; names the line where one is known.
     """
     try:
         raw = path.read_bytes()
-        # A checkout with CRLF line ends sends the same prompt, and has the same hash.
+        # A checkout with CRLF line ends must send the same prompt and have the same hash.
         text = raw.decode("utf-8").replace("\r\n", "\n")
     except OSError as error:
         raise PromptError(
             f"cannot read the prompt: {error.strerror or error}",
             file=str(path),
-            remedy="prompts lie at <stage>/<name>.md.j2",
+            remedy="prompts are at <stage>/<name>.md.j2",
         ) from error
     except UnicodeDecodeError as error:
         raise PromptError(
@@ -220,7 +246,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 
 def _defuse(value: object) -> str:
-    """The text of a value, unable to open or close a block."""
+    """Return the text of a value, unable to open or close a block."""
     return _TAG.sub("&lt;", str(value))
 
 
@@ -244,13 +270,13 @@ def _front_matter(path: Path, text: str) -> FrontMatter:
     try:
         return FrontMatter.model_validate(yaml.safe_load(text))
     except yaml.MarkedYAMLError as error:
-        # YAML counts from 0, and the fence is line 1 of the file.
+        # YAML counts lines from 0, and the fence is line 1 of the file.
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         raise PromptError(
-            f"front matter is no YAML: {error.problem}", file=str(path), line=line, remedy=remedy
+            f"front matter is not YAML: {error.problem}", file=str(path), line=line, remedy=remedy
         ) from error
     except yaml.YAMLError as error:
-        raise PromptError(f"front matter is no YAML: {error}", file=str(path), line=1, remedy=remedy) from error
+        raise PromptError(f"front matter is not YAML: {error}", file=str(path), line=1, remedy=remedy) from error
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in found["loc"])
@@ -278,7 +304,7 @@ def _sections(path: Path, lines: list[str], start: int) -> tuple[_Section, ...]:
         role = cast(re.Match[str], _MARKER.fullmatch(lines[mark]))["role"]
         if role not in _ROLES:
             raise PromptError(
-                f"no such role: {role!r}", file=str(path), line=mark + 1, remedy=f"a role is one of {', '.join(_ROLES)}"
+                f"unknown role: {role!r}", file=str(path), line=mark + 1, remedy=f"use one of {', '.join(_ROLES)}"
             )
         if role == "system" and sections:
             raise PromptError(
@@ -287,7 +313,7 @@ def _sections(path: Path, lines: list[str], start: int) -> tuple[_Section, ...]:
                 line=mark + 1,
                 remedy="put what is the same for all records into one system message at the top",
             )
-        # Blank lines stand for all that went before, so that Jinja2 counts the lines of the file.
+        # Blank lines replace everything before the section, so that Jinja2 reports line numbers of the file.
         source = "\n" * (mark + 1) + "\n".join(lines[mark + 1 : end])
         sections.append(_Section(role, mark + 2, _compile(environment, path, source)))
     return tuple(sections)
@@ -301,13 +327,13 @@ def _compile(environment: ImmutableSandboxedEnvironment, path: Path, source: str
             f"the template is wrong: {error.message}",
             file=str(path),
             line=error.lineno if isinstance(error, TemplateSyntaxError) else None,
-            remedy="mend the Jinja2 expression",
+            remedy="fix the Jinja2 expression",
         ) from error
     return environment.template_class.from_code(environment, code, environment.make_globals(None))
 
 
 def _line_of(error: Exception, filename: str) -> int | None:
-    """Line of the template where ``error`` was raised: Jinja2 rewrites its tracebacks to say so."""
+    """Line of the template where ``error`` was raised. Jinja2 rewrites its tracebacks to name it."""
     frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
     return frames[-1] if frames else None
 

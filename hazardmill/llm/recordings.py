@@ -1,8 +1,8 @@
-"""Recorded answers: what a language model said to the records of a source, in a file that needs no model any more.
+"""Recorded answers: what a language model answered to the records of a source, usable without any model.
 
-``recorded/answers.jsonl.zst`` in the folder of a source: JSON lines, packed with zstandard. The first line says what
-follows; each other one is an answer with the key of its request. The key holds no text, so that an answer is found
-after the prompt was edited; the hash of the prompt that it was given to stays with it.
+The file ``recorded/answers.jsonl.zst`` in a source's folder holds JSON lines, compressed with zstandard. The first line
+is a header; each other line is an answer with the key of its request. The key holds no text, so that an answer is found
+even after the prompt was edited. The hash of the prompt that was answered is stored with it.
 """
 
 from __future__ import annotations
@@ -21,59 +21,75 @@ from hazardmill.llm.requests import AnswerKey, Stage, Usage
 from hazardmill.records import FrozenModel
 
 PLACE: Final = Path("recorded", "answers.jsonl.zst")
-"""Of the file, in the folder of its source."""
+"""Path of the file within the folder of its source."""
 
 MOST_BYTES: Final = 256_000_000
-"""Of a file, unpacked: some fifty thousand answers."""
+"""Maximum size of a file in bytes, unpacked: about fifty thousand answers."""
 
 _STAGES: Final = get_args(Stage)
 
-_REMEDY: Final = "install hazardmill anew, or record again: hazardmill run record"
+_REMEDY: Final = "reinstall hazardmill, or record again: hazardmill run record"
 
 
 class RecordingHeader(FrozenModel):
-    """The first line of a file."""
+    """The first line of a recording.
+
+    Attributes:
+        format: Version of the file format.
+        source: Name of the source whose records were answered.
+    """
 
     format: Literal[1] = 1
     source: str
     answers: Annotated[int, Field(ge=1)]
-    """How many lines follow."""
+    """Number of lines that follow."""
 
 
 class RecordedAnswer(FrozenModel):
-    """One answer, under the key of its request."""
+    """One recorded answer, with the key of its request.
+
+    Attributes:
+        key: Identifies the request that was answered.
+        finish_reason: Why the answer ended, in the provider's words; null if unknown.
+        prompt_version: Version of the prompt template.
+    """
 
     key: AnswerKey
     text: str
     model: str
-    """The one that answered, by its real name."""
+    """The model that answered, by its real name."""
     finish_reason: str | None = None
     usage: Usage = Usage()
-    """As the provider counted; unknown where it did not."""
+    """Token counts as reported by the provider; unknown where it did not report them."""
     prompt_version: str | None = None
     prompt_hash: str | None = None
-    """Of the template that it was given to."""
+    """Hash of the prompt template that was answered."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The recorded answers of one source."""
+    """The recorded answers of one source, read from a file.
+
+    Attributes:
+        path: The file.
+        answers: The answers by the keys of their requests.
+    """
 
     path: Path
     sha256: str
-    """Of the file."""
+    """SHA-256 of the file."""
     answers: dict[AnswerKey, RecordedAnswer]
 
     @classmethod
     def read(cls, path: Path, source: str) -> Recording:
-        """Read a file whole.
+        """Read a whole recording.
 
         Args:
             path: The file.
-            source: Whose records its answers must be of.
+            source: Name of the source that its answers must belong to.
 
         Raises:
-            InputError: It cannot be read, is damaged, or belongs to another source; names file and line.
+            InputError: The file cannot be read, is damaged, or belongs to another source; names file and line.
         """
         try:
             packed = read_regular(path)
@@ -87,19 +103,19 @@ class Recording:
             number = 1
             head = RecordingHeader.model_validate_json(lines[0] if lines else b"")
             if head.source != source:
-                raise InputError(f"it holds answers to records of {head.source}, not of {source}")
+                raise InputError(f"the file holds answers to records of {head.source}, not of {source}")
             for number, line in enumerate(lines[1:], 2):  # noqa: B007  # errors name it
                 answer = RecordedAnswer.model_validate_json(line)
                 if answers.setdefault(answer.key, answer) is not answer:
-                    raise InputError("it is the second answer to one request")
+                    raise InputError("this is a second answer to the same request")
             number = 1
             if len(answers) != head.answers:
-                raise InputError(f"it says that {head.answers} answers follow, and there are {len(answers)}")
+                raise InputError(f"the header announces {head.answers} answers, but {len(answers)} follow")
         except ValidationError as error:
             [wrong, *_] = error.errors(include_url=False, include_input=False)
             said = ": ".join(filter(None, [".".join(map(str, wrong["loc"])), wrong["msg"]]))
             raise InputError(
-                f"this is no recorded answer: {said}", file=str(path), line=number, remedy=_REMEDY
+                f"not a valid recorded answer: {said}", file=str(path), line=number, remedy=_REMEDY
             ) from None
         except InputError as error:
             error.file, error.line, error.remedy = str(path), number, _REMEDY
@@ -108,20 +124,25 @@ class Recording:
 
 
 def write_recording(path: Path, source: str, answers: Iterable[RecordedAnswer]) -> int:
-    """Write the answers of a source, in order of their keys: the same answers give the same bytes.
+    """Write the answers of a source in the order of their keys, so that the same answers give the same bytes.
+
+    Args:
+        path: The file; folders are created.
+        source: Name of the source.
+        answers: The answers, in any order.
 
     Returns:
-        How many there are.
+        The number of answers.
 
     Raises:
-        InputError: There is none.
+        InputError: There are no answers.
         OSError: The file cannot be written.
     """
     import pyarrow as pa
 
     ordered = sorted(answers, key=lambda answer: _order(answer.key))
     if not ordered:
-        raise InputError(f"there is no answer to a record of {source}", remedy="name a run that has some")
+        raise InputError(f"there are no answers to records of {source}", remedy="name a run that has some")
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream:
         for line in (RecordingHeader(source=source, answers=len(ordered)), *ordered):
@@ -145,5 +166,5 @@ def _unpack(path: Path, packed: bytes) -> bytes:
 
 
 def _order(key: AnswerKey) -> tuple[str, int, int, int, int, int]:
-    """As a run asks: extraction, then drafts, each written and judged."""
+    """Sort key in the order of a run: extraction, then each draft, written and judged."""
     return (key.record_hash, key.round, key.draft or 0, _STAGES.index(key.stage), key.repair, key.sample)

@@ -1,12 +1,13 @@
-"""Takes secrets out of text that came from outside, before it is raised, logged or written down.
+"""Removes secrets from text that came from outside, before it is raised, logged or stored.
 
-A secret is looked for as it is, and, where it is long enough to be told from ordinary text, in the forms in which a
-server can give it back: in other case, in base64 and base64url at each alignment, in hex, percent-encoded, as JSON
-escapes, reversed, with blanks, line breaks, hyphens or characters of no width between, and in these forms together.
+A secret is searched for as it is. If it is long enough to be distinguished from ordinary text, it is also searched for
+in the forms in which a server can echo it: in other case, in base64 and base64url at each alignment, in hex,
+percent-encoded, as JSON escapes, reversed, with blanks, line breaks, hyphens or zero-width characters in between, and
+in combinations of these.
 
-All forms are found in one way. The text is put into a normal form, in which escapes are what they stand for, case is
-gone, and so is all that only separates; the secret and its encodings are put into it too, and looked for there. That
-takes one pass over the text and one search for each encoding, so the cost is linear in the text.
+All forms are found in the same way. The text is converted to a normal form, in which escapes are decoded, letters are
+lower case, and separators are removed. The secret and its encodings are normalized too, and searched for there. This
+takes one pass over the text and one search per encoding, so the cost is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -24,23 +25,24 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 SCRUBBED: Final = "[secret]"
-"""What stands where a secret stood."""
+"""Replaces a secret."""
 
 _SECRET_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|(?:^|_)(?:AUTH|SIG|SIGNATURE)$")
 _SHORTEST_SECRET: Final = 6
-"""A value shorter than this is no credential, and taking out every ``1`` or ``true`` would ruin the message."""
+"""A shorter value is not a credential, and removing every ``1`` or ``true`` would ruin the message."""
 _SHORTEST_IN_FORMS: Final = 8
-"""Letters and digits that a secret has to have to be looked for in other forms: ordinary text holds fewer by chance."""
+"""Minimum number of letters and digits of a secret that is searched for in other forms: ordinary text contains shorter
+ones by chance."""
 _SHORTEST_WORD: Final = 16
-"""The same of one that is made of small letters alone, and may be a word of the language."""
+"""The same minimum for a secret of lower-case letters only, which may be an ordinary word."""
 
 _LOOKS_SECRET: Final = re.compile(
     r"(?<=Bearer )[^\s\"',;]+|\bsk-[A-Za-z0-9_\-]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bhf_[A-Za-z0-9]{20,}"
 )
-"""What providers and hubs echo back of a key that is in no variable here."""
+"""Patterns of keys that providers and hubs echo, even if the key is in no environment variable here."""
 
 _ESCAPE: Final = re.compile(
-    # Percent-encoded UTF-8, one character a match, however often the percent sign itself was encoded.
+    # Percent-encoded UTF-8, one character per match, however often the percent sign itself was encoded.
     r"%(?:25)*(?:[0-7][0-9A-Fa-f]|[C-Fc-f][0-9A-Fa-f](?:%(?:25)*[89ABab][0-9A-Fa-f]){1,3})"
     # JSON in JSON doubles the backslashes.
     r"|\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbfv/])"
@@ -51,8 +53,8 @@ _INVISIBLE: Final = (
     "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f"
 )
 _SEPARATORS: Final = "-+\u2010\u2011\u2012\u2013\u2014\u2015\u2212" + _INVISIBLE
-"""What is left out of the normal form, beside white space. The plus sign stands for a blank in forms; in base64 it is
-what the hyphen is in base64url."""
+"""Characters left out of the normal form, besides white space. The plus sign is a blank in forms; in base64 it is what
+the hyphen is in base64url."""
 _LETTERS: Final = rf"[^\s%\\{re.escape(_SEPARATORS)}]+|[%\\]"
 _TOKEN: Final = re.compile(rf"(?P<escape>{_ESCAPE.pattern})|(?P<letters>{_LETTERS})")
 _HALF_ESCAPE: Final = re.compile(r"(?:%(?:25)*2?[0-9A-Fa-f]?|\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?)?\Z")
@@ -64,15 +66,22 @@ _kept: set[str] = set()
 
 
 def keep_secret(*secrets: str | None) -> None:
-    """Have secrets that are in no variable taken out too, from now on and in all that this process writes."""
+    """Register secrets that are in no environment variable, so that this process removes them from now on.
+
+    Args:
+        secrets: The secrets; null and empty ones are ignored.
+    """
     _kept.update(filter(None, secrets))
 
 
 class ScrubbedLog(logging.Filter):
-    """Takes secrets out of the lines that a library logs: it may say what it was answered, and with what it asked."""
+    """Removes secrets from a library's log lines, which may repeat requests and answers.
+
+    Attach it to a logger with ``addFilter``. It passes every line.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Scrub a line; none is held back."""
+        """Scrub a log line and its traceback; never hold it back."""
         record.msg, record.args = scrub(record.getMessage()), ()
         if record.exc_info:
             record.exc_text = scrub("".join(traceback.format_exception(*record.exc_info))).rstrip()
@@ -81,40 +90,51 @@ class ScrubbedLog(logging.Filter):
 
 
 def scrub(text: str, *secrets: str | None) -> str:
-    """A message without credentials, encodable as UTF-8: for errors and logs.
+    """Return a message without credentials, encodable as UTF-8, for errors and logs.
 
-    What looks like a key of a provider is taken out too.
+    Strings that look like a provider's key are removed too, even if they are not known secrets.
 
     Args:
         text: Usually the message of an error.
-        secrets: Secrets known to the caller, beside those that ``keep_secret`` was told, and those of the environment:
-            the values of variables whose name says KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL, or ends in AUTH, SIG or
-            SIGNATURE, and what addresses in any variable carry.
+        secrets: Secrets known to the caller. Also removed are those registered with ``keep_secret`` and those in the
+            environment: the values of variables whose name contains KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL, or ends
+            in AUTH, SIG or SIGNATURE, and the secrets in addresses in any variable.
     """
     return _LOOKS_SECRET.sub(SCRUBBED, scrub_answer(text, *secrets))
 
 
 def scrub_answer(text: str, *secrets: str | None) -> str:
-    """An answer without known secrets, encodable as UTF-8. Whatever only looks like a key stays: it may be prose.
+    """Return an answer without known secrets, encodable as UTF-8.
+
+    Unlike ``scrub``, it keeps what only looks like a key, because it may be prose.
 
     Args:
         text: What a model or a hub said.
-        secrets: As of ``scrub``.
+        secrets: As in ``scrub``.
     """
     known = {value for value in chain(secrets, _kept, _in_environment()) if value and len(value) >= _SHORTEST_SECRET}
-    # Longest first: one secret may be the beginning of another.
+    # Longest first, because one secret may be the beginning of another.
     for secret in sorted(known, key=len, reverse=True):
         text = text.replace(secret, SCRUBBED)
-    return encodable(_without(text, [form for secret in known for form in _forms(secret)]))
+    return encodable(_remove_forms(text, [form for secret in known for form in _forms(secret)]))
 
 
 def holds_secret(text: str, *secrets: str | None) -> bool:
-    """Whether a text holds a known secret in any form."""
+    """Whether a text contains a known secret in any form.
+
+    Args:
+        text: Any text.
+        secrets: As in ``scrub``.
+    """
     return scrub_answer(text, *secrets) != encodable(text)
 
 
 def secrets_in_address(address: str) -> tuple[str, ...]:
-    """What is secret in an address: its user's password, or the user where there is none, and keys of its query."""
+    """Return the secret parts of an address: the user's password, or the user if there is none, and keys in the query.
+
+    Args:
+        address: A URL. What cannot be parsed as one has no secret parts.
+    """
     try:
         parts = urlsplit(address)
         user = parts.password or parts.username
@@ -127,7 +147,7 @@ def secrets_in_address(address: str) -> tuple[str, ...]:
 
 
 def encodable(text: str) -> str:
-    """``text`` with lone surrogates replaced: JSON can carry them, UTF-8 files cannot."""
+    """Return the text with lone surrogates replaced: JSON can carry them, UTF-8 files cannot."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -141,7 +161,7 @@ def _in_environment() -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _forms(secret: str) -> tuple[str, ...]:
-    """The normal forms of a secret and of its encodings; none of one that ordinary text may hold by chance."""
+    """The normal forms of a secret and of its encodings; empty if ordinary text may contain it by chance."""
     plain = _normal(secret)
     letters = sum(map(str.isalnum, plain))
     is_word = plain.isalpha() and secret == secret.lower()
@@ -155,10 +175,10 @@ def _forms(secret: str) -> tuple[str, ...]:
 
 
 def _base64(data: bytes) -> Iterator[str]:
-    """What base64 makes of some bytes wherever they stand, without the letters at the ends that others share."""
+    """What base64 makes of some bytes at each alignment, without the letters at the ends that depend on neighbours."""
     for before in range(3):
         text = base64.b64encode(bytes(before) + data).decode()
-        # A letter is six bits: whole ones of our own begin after those of the bytes before, and end with ours.
+        # A letter encodes six bits: skip letters that share bits with the padding, and end with our last whole letter.
         yield text[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
 
 
@@ -172,26 +192,26 @@ def _normal(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    # The dotted capital is the one letter that has two small ones; base64url has an underscore for the slash.
+    # The dotted capital I is the one letter whose lower case is two characters; base64url writes _ for /.
     return text.replace("\u0130", "i").lower().replace("_", "/")
 
 
 @lru_cache(maxsize=4096)
 def _unescape(escape: str) -> str:
-    """The character that an escape stands for."""
+    """Return the character that an escape stands for."""
     if escape[0] == "%":
         return bytes.fromhex(re.sub("%(?:25)*(?=[0-9A-Fa-f]{2})", "", escape)).decode("utf-8", "replace")
     letters = escape.lstrip("\\")
     return letters if letters == "/" else " " if len(letters) == 1 else chr(int(letters[1:], 16))
 
 
-def _without(text: str, forms: Iterable[str]) -> str:
-    """A text without what has one of these normal forms."""
-    # An answer may be cut off in the middle of a secret, and of an escape.
+def _remove_forms(text: str, forms: Iterable[str]) -> str:
+    """Replace every part of a text whose normal form is among the given ones."""
+    # An answer may be cut off in the middle of a secret, or even of an escape.
     whole = _NormalForm(_HALF_ESCAPE.sub("", text, count=1))
     found = [whole.origin(place, len(form)) for form in forms for place in _places(form, whole.text)]
     for form in forms:
-        if (begun := _begun_at_end(form, whole.text)) is not None:
+        if (begun := _find_cut_off(form, whole.text)) is not None:
             found.append((whole.origin(begun, 1)[0], len(text)))
     found.sort()
     kept, end = [], 0
@@ -209,8 +229,8 @@ def _places(form: str, text: str) -> Iterator[int]:
         place = text.find(form, place + len(form))
 
 
-def _begun_at_end(form: str, text: str) -> int | None:
-    """Where the beginning of a form is that a text ends with; null where too little of it is there."""
+def _find_cut_off(form: str, text: str) -> int | None:
+    """Position where a text ends with the beginning of a form; null if too little of it is there."""
     begin = max(len(text) - len(form) + 1, 0)
     while (begin := text.find(form[:_SHORTEST_IN_FORMS], begin)) >= 0:
         if form.startswith(text[begin:]):
@@ -220,10 +240,10 @@ def _begun_at_end(form: str, text: str) -> int | None:
 
 
 class _NormalForm:
-    """The normal form of a text, which knows from where in the text each of its letters came.
+    """The normal form of a text, which can map each of its letters back to its place in the text.
 
-    It is made chunk by chunk, and where letters came from is worked out for the chunks that are asked about: nearly
-    all texts hold no secret.
+    It is made chunk by chunk. The mapping is computed only for the chunks that are asked about, because nearly all
+    texts hold no secret.
     """
 
     def __init__(self, text: str) -> None:
@@ -235,7 +255,7 @@ class _NormalForm:
         self._pieces: dict[int, tuple[list[int], list[tuple[int, int, bool]]]] = {}
 
     def origin(self, place: int, length: int) -> tuple[int, int]:
-        """From where to where in the text some letters of the normal form came."""
+        """Return the start and end in the text of some letters of the normal form."""
         begin, _ = self._letter(place)
         _, end = self._letter(place + length - 1)
         return begin, end
@@ -243,7 +263,7 @@ class _NormalForm:
     def _letter(self, place: int) -> tuple[int, int]:
         chunk = bisect_right(self._starts, place) - 1
         if chunk not in self._pieces:
-            self._pieces[chunk] = self._taken_apart(*self._chunks[chunk])
+            self._pieces[chunk] = self._split_chunk(*self._chunks[chunk])
         starts, origins = self._pieces[chunk]
         place -= self._starts[chunk]
         piece = bisect_right(starts, place) - 1
@@ -253,8 +273,12 @@ class _NormalForm:
         begin += place - starts[piece]
         return begin, begin + 1
 
-    def _taken_apart(self, begin: int, end: int) -> tuple[list[int], list[tuple[int, int, bool]]]:
-        """The pieces of a chunk: where each begins in its normal form; where in the text it is; if it is an escape."""
+    def _split_chunk(self, begin: int, end: int) -> tuple[list[int], list[tuple[int, int, bool]]]:
+        """Split a chunk into pieces.
+
+        Returns:
+            The start of each piece in the chunk's normal form; its span in the text, and whether it is an escape.
+        """
         starts, origins, place = [], [], 0
         for token in _TOKEN.finditer(self._text, begin, end):
             is_escape = token["escape"] is not None

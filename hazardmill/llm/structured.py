@@ -1,6 +1,6 @@
-"""Pulls structured output out of a model's text, and asks again where there is none.
+"""Extracts structured output from a model's text, and asks again if it is unusable.
 
-``docs/answers.md`` says of each kind of answer how it ends.
+``docs/answers.md`` says how each kind of answer is treated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from hazardmill.text.parse import parse
 T = TypeVar("T")
 
 REFUSED: Final = frozenset({"refusal", "content_filter", "request_refused"})
-"""Finish reasons of an answer that declines: by the model itself, by the provider's filter, or, in the ledger's words,
-before anything was generated."""
+"""Finish reasons of an answer that declines: by the model itself, by the provider's filter, or (a word of the ledger)
+because the provider rejected the request."""
 
 _REPAIR: Final = (
     "Your last answer could not be used: {problem}\n"
@@ -29,14 +29,14 @@ _REPAIR: Final = (
 )
 
 _CUT_OFF: Final = "it was cut off at the token limit. Be much shorter this time, and finish"
-"""Said to the model; people are told to raise the limit."""
+"""Shown to the model. The message for people says to raise the limit."""
 
 _FOREIGN_LETTERS: Final = 4
-"""So many letters of another script are words; fewer are symbols, such as those of units and formulas."""
+"""This many letters of another script are words; fewer are symbols, as in units and formulas."""
 
 _MOST_PROBLEMS: Final = 8
 _OBJECT_BEGINS: Final = re.compile(r'\{\s*["}]')
-# Possessive, so that a line of blanks that is no fence after all is not tried at every length.
+# Possessive quantifiers, so that a line of blanks that is not a fence is not tried at every length.
 _FENCE: Final = re.compile(
     r"^[ \t]*+(?P<fence>`{3,}|~{3,})[ \t]*+(?P<language>[\w+.-]*+)[^\n`]*+\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
@@ -50,19 +50,22 @@ _CODE_BEGINS: Final = re.compile(
 )
 
 
-class Asks(Protocol):
-    """Whoever answers requests: the client."""
+class Asker(Protocol):
+    """Answers requests, as the client does."""
 
     async def ask(self, request: Request) -> Answer:
-        """The answer to one request."""
+        """Return the answer to one request."""
         ...
 
 
 def usable_text(answer: Answer) -> str:
-    """The text of an answer that is whole.
+    """Return the text of an answer if it is complete.
+
+    Args:
+        answer: An answer of any kind.
 
     Raises:
-        UnusableAnswer: It was refused, is empty, or was cut off.
+        UnusableAnswer: The model or provider declined, or the answer is empty or cut off.
     """
     if answer.finish_reason == "request_refused":
         raise UnusableAnswer(
@@ -84,14 +87,21 @@ def usable_text(answer: Answer) -> str:
 
 
 def parse_json(text: str, model: type[T] | TypeAdapter[T]) -> T:
-    """The one JSON object in ``text``, validated. Code fences and prose around it are passed over.
+    """Find the single JSON object in a text and validate it. Code fences and prose around it are ignored.
 
-    Its text must be English as far as a script can tell: a string value with at least four letters of other scripts
-    than Latin, and more of them than of Latin ones, is refused. Another language in Latin script is not noticed.
+    Its text must be English as far as the script shows: a string value is rejected if it has at least four letters of
+    scripts other than Latin, and more of them than Latin letters. Other languages in Latin script are not noticed.
+
+    Args:
+        text: The text of an answer.
+        model: The type that the object must have.
+
+    Returns:
+        The validated object.
 
     Raises:
-        UnusableAnswer: There is no object, more than one, a broken one, one in another script, or one of another
-            shape; the message is written to be shown to a model.
+        UnusableAnswer: There is no object, more than one, a broken one, one in another script, or one of the wrong
+            shape. The message is written to be shown to a model.
     """
     found = _objects(text)
     if not found:
@@ -109,9 +119,13 @@ def parse_json(text: str, model: type[T] | TypeAdapter[T]) -> T:
 
 
 def python_module(text: str) -> str:
-    """The Python module in ``text``: the fenced block, of several the one that defines a class, else the bare code.
+    """Find the Python module in a text: the fenced block, the one of several that defines a class, or else bare code.
 
-    The code is returned as it stands, also where it is not valid Python: whoever runs it says what is wrong, and where.
+    Args:
+        text: The text of an answer.
+
+    Returns:
+        The code as it stands, even if it is not valid Python: whoever runs it reports what is wrong, and where.
 
     Raises:
         UnusableAnswer: There is no code, or it is not clear which block is meant.
@@ -130,7 +144,7 @@ def python_module(text: str) -> str:
 
 
 async def ask_structured(
-    client: Asks,
+    client: Asker,
     request: Request,
     model: type[T] | TypeAdapter[T],
     repair_turns: int = MAX_REPAIRS,
@@ -139,23 +153,23 @@ async def ask_structured(
 ) -> tuple[T, list[Answer]]:
     """Ask until the answer has the shape of ``model``.
 
-    After an answer of no use the request is repeated with that answer and what was wrong with it appended; that is a
-    request of its own, with an identity and a price of its own. A refusal is final.
+    After an unusable answer, the request is repeated with that answer and its problem appended. This is a separate
+    request, with its own identity and price. A refusal is final.
 
     Args:
         client: Who is asked.
         request: The first request.
-        model: What the JSON object in the answer must be.
-        repair_turns: Most further requests; none at all up to ``MAX_REPAIRS``.
-        answers: Filled with the answers as they come, so that a caller has them when this raises.
+        model: The type of the JSON object in the answer.
+        repair_turns: Maximum number of further requests, from 0 to ``MAX_REPAIRS``.
+        answers: List that is filled with the answers as they arrive, so that the caller has them when this raises.
 
     Returns:
-        The value, and all answers, the last of which holds it: its ``repair`` says how many repair turns there were.
+        The value, and all answers; the last one holds the value, and its ``repair`` is the number of repair turns.
 
     Raises:
         ValueError: ``repair_turns`` is out of bounds.
-        UnusableAnswer: No answer could be used; the message is that of the last.
-        ProviderError: A request came to nothing.
+        UnusableAnswer: No answer could be used; the message describes the last one.
+        ProviderError: A request failed.
     """
     if not 0 <= repair_turns <= MAX_REPAIRS:
         raise ValueError(f"repair_turns is a number from 0 to {MAX_REPAIRS}, got {repair_turns}")
@@ -175,7 +189,7 @@ async def ask_structured(
 
 
 def _repair(request: Request, answer: Answer, problem: str) -> Request:
-    # Providers refuse an empty message, so an empty answer is only spoken of.
+    # Providers reject an empty message, so an empty answer is left out and only described.
     said = (Message(role="assistant", content=answer.text),) if answer.text.strip() else ()
     asked = Message(role="user", content=_REPAIR.format(problem=problem))
     turn = request.repair + 1
@@ -185,7 +199,7 @@ def _repair(request: Request, answer: Answer, problem: str) -> Request:
 
 
 def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
-    """All string values, keys left out."""
+    """Yield all string values, without keys."""
     left = [value]
     while left:
         value = left.pop()
@@ -204,18 +218,18 @@ def _is_foreign(text: str) -> bool:
 
 
 def _objects(text: str) -> list[Any]:
-    """All JSON objects of ``text`` that lie in no other one."""
-    # Models write line ends inside strings; that is harmless, and strict JSON forbids it.
+    """Return all JSON objects in ``text`` that are not part of another one."""
+    # Models write line ends inside strings: harmless, but forbidden by strict JSON.
     decoder = json.JSONDecoder(strict=False)
     found: list[Any] = []
     position = 0
     while begins := _OBJECT_BEGINS.search(text, position):
         try:
             value, position = decoder.raw_decode(text, begins.start())
-            # JSON can spell half a character, which no file can hold: that is a ValueError here, not in the store.
+            # JSON can spell a lone surrogate, which no file can hold: raise the ValueError here, not in the store.
             json.dumps(value, ensure_ascii=False).encode()
         except json.JSONDecodeError as error:
-            # Going on inside a broken object would take one of its parts for the whole.
+            # Searching on inside a broken object would mistake one of its parts for the whole.
             if _is_cut_off(text[begins.start() :]):
                 raise UnusableAnswer("the JSON object is cut off: it is never closed") from error
             raise UnusableAnswer(
@@ -266,7 +280,7 @@ def _bare_code(text: str) -> str:
 
 
 def _is_prose(paragraph: str) -> bool:
-    """Whether a paragraph after the code cannot belong to it: neither part of a body nor a statement by itself."""
+    """Whether a paragraph after the code cannot belong to it: it is neither part of a body nor a statement."""
     in_a_body = any(line[:1] in tuple(" \t)]}") for line in paragraph.splitlines())
     return not (in_a_body or _CODE_BEGINS.search(paragraph) or _parses(paragraph))
 

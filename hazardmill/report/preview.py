@@ -36,7 +36,7 @@ class Preview:
         self._waiting: dict[str, list[str]] = {}
         self._ended: set[str] = set()
 
-    def began(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         """Show a record, before any request is sent."""
         page = Lines(self._width)
         number = self._of - len(self._left) + self._left.index(record.record_id) + 1
@@ -45,7 +45,7 @@ class Preview:
         page.raw(record.context.splitlines(), 2)
         self._say(record.record_id, page)
 
-    def extracted(self, record: Record, extraction: ExtractResult) -> None:
+    def on_extraction(self, record: Record, extraction: ExtractResult) -> None:
         """Show the danger that was found, or why there is none."""
         page = Lines(self._width)
         again = extraction.sent_back if extraction.round == 2 else None
@@ -64,7 +64,7 @@ class Preview:
         _write_who(page, extraction.answers)
         self._say(record.record_id, page)
 
-    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
+    def on_draft(self, record: Record, attempt: DraftAttempt) -> None:
         """Show a draft: its code, the result of each check, and both plans as far as they are known."""
         page, draft = Lines(self._width), attempt.draft
         page.head(f"DRAFT {draft.number}", "accepted" if draft.accepted else _failure(attempt))

@@ -49,7 +49,7 @@ def open_limiter(access: ModelAccess) -> Limiter:
     if access.backend != "litellm":
         # Nobody else is asked, whose limits could be overrun.
         return Limiter(*limits)
-    return Limiter.shared((access.api_base, access.asked), *limits)
+    return Limiter.for_provider((access.api_base, access.all_models), *limits)
 
 
 def answering_backend(access: ModelAccess) -> Backend:
@@ -83,7 +83,7 @@ def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:
     """Find out without network what every request would be told: that there is no such provider, or no key."""
     litellm = load_litellm()
     keys: dict[str, list[str]] = {}
-    for model in access.asked:
+    for model in access.all_models:
         try:
             litellm.get_llm_provider(model, api_base=access.api_base)
         except litellm.BadRequestError:

@@ -17,7 +17,7 @@ from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices, check_prices
 from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import FilePurse
+from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
 from hazardmill.store.store import Store
 
 FOLDER: Final = "budgets"
@@ -40,7 +40,7 @@ def check_budget(access: ModelAccess, prices: Prices) -> None:
         SettingsError: The price of a model that may be asked is unknown.
     """
     if access.budget_usd is not None and not access.paid_before:
-        check_prices(access.asked, prices)
+        check_prices(access.all_models, prices)
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def opened_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger
         return
     spent = ledger.spent_usd()
     with ExitStack() as stack:
-        purse = None
+        shared = None
         if access.budget_id is not None:
             if store.is_in_bucket:
                 raise SettingsError(
@@ -64,22 +64,22 @@ def opened_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger
                     remedy="give each run a budget of its own: --budget-usd without --budget-id",
                 )
             folder = store.path / FOLDER
-            purse = stack.enter_context(FilePurse(folder, access.budget_id, run_id, access.budget_usd, spent))
-            _reclaim(store, purse)
-        budget = Budget(access.budget_usd, spent, purse=purse)
+            shared = stack.enter_context(SharedBudgetFile(folder, access.budget_id, run_id, access.budget_usd, spent))
+            _reclaim(store, shared)
+        budget = Budget(access.budget_usd, spent, shared=shared)
         stack.callback(budget.close)
         yield budget
 
 
-def _reclaim(store: Store, purse: FilePurse) -> None:
+def _reclaim(store: Store, shared: SharedBudgetFile) -> None:
     """Take back what runs that nobody works on any more leased and did not spend; of each once."""
-    for worker, opening in purse.dead_workers().items():
+    for worker, opening in shared.dead_workers().items():
         # Reads the ledger, which may take long: nobody who spends from this budget waits for that.
         spent = spent_upper(store, worker)
         # One that came back meanwhile puts its own lease right.
         with contextlib.suppress(StoreLocked):
             if spent is not None:
-                purse.reclaim(worker, spent, opening)
+                shared.reclaim(worker, spent, opening)
 
 
 def spent_upper(store: Store, run_id: str) -> float | None:

@@ -79,7 +79,7 @@ def _nothing_stored(store: Store, sources: Sequence[str]) -> InputError:
         ingest_it = f"hazardmill ingest --source {source.name} --store {store.address}"
         offer = read_catalogue(source)
         first = f"hazardmill sources fetch {source.name}, then " if offer is not None and offer.files else ""
-        place = f"data/{source.name}" if first else "PATH" if source.installed() is None else ""
+        place = f"data/{source.name}" if first else "PATH" if source.find_installed() is None else ""
         remedy = f"bring them there with: {first}{ingest_it} {place}".rstrip() + "; or give --input PATH"
     wanted = ", ".join(dict.fromkeys(sources))
     return InputError(f"there is no record of {wanted} to work on in the store {store.address}", remedy=remedy)

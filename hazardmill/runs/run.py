@@ -336,7 +336,7 @@ class Run:
         for row in rows:
             # A request that was turned away has no tokens: nobody computed its prompt.
             if row["at"] >= since and row["prompt_tokens"] != 0:
-                yield Prefix.made(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
+                yield Prefix.of_call(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
 
     def _refuse_changes(self, now: ReproducibilityInfo) -> None:
         changes = made_changes(self.made, now)

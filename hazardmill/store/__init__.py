@@ -1,10 +1,10 @@
-"""The store: immutable Parquet parts named by manifests, written through a checksummed journal, read through DuckDB.
+"""The store: immutable Parquet parts listed by manifests, written through a checksummed journal, read through DuckDB.
 
     rows -> Writer -> journal segment --roll--> parts + one manifest
                            |                          |
                            +---------> Store <--------+    rows, table, connect, digest, verify
 
-``from hazardmill.store import Store`` is the way in. Importing this package loads nothing heavy.
+Start with ``from hazardmill.store import Store``. Importing this package loads nothing heavy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HOME = {"Finding": "maintenance.findings", "Store": "store", "Writer": "writer"
 
 
 def __getattr__(name: str) -> object:
-    # pyarrow takes a quarter of a second to import: only who asks for the store pays for it.
+    # Importing pyarrow takes a quarter of a second, so do it only for callers that need the store.
     if name in _HOME:
         from importlib import import_module
 

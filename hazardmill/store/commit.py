@@ -1,10 +1,10 @@
-"""From a journal segment to parts: nothing lost and nothing doubled, wherever a crash comes between.
+"""Converts a journal segment to parts; nothing is lost or duplicated, wherever a crash happens.
 
-    1. write one part a table in the staging folder      crash: the segment is still the truth
-       (and, of a store in a bucket, put it there)       crash: as above; no manifest lists what is in the bucket
-    2. rename the parts into place                       crash: unlisted, so unseen; done again under the same names
+    1. write one part per table in the staging folder    crash: the segment is still the truth
+       (and, for a store in a bucket, upload it)         crash: as above; no manifest lists the uploaded parts
+    2. rename the parts into place                       crash: unlisted, so unseen; repeated under the same names
     3. rename the manifest into place                    the commit
-    4. remove the segment                                crash: readers skip a segment that a manifest names
+    4. remove the segment                                crash: readers skip a segment that a manifest lists
 
 The caller holds the lock of the segment's run, so that only one process does this.
 """
@@ -26,22 +26,22 @@ from hazardmill.store.rows import table_named, to_arrow
 def convert(
     layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_fault, check: Callable[[], None] | None = None
 ) -> None:
-    """Turn the closed segment at ``path`` into visible parts and remove it.
+    """Convert the closed segment at ``path`` to visible parts and remove it.
 
-    A part holds each key once: of rows with the same key in one segment, the last.
+    A part holds each key once: if a segment has several rows with the same key, the last one.
 
     Args:
         layout: The store's paths.
         manifests: The store's manifests.
         path: The segment.
-        fault: Called at ``part.staged``, ``part.renamed``, ``manifest.staged``, ``manifest.renamed``
-            and ``segment.removed``.
-        check: Called under the lock of commits, before anything is renamed into place; raises if the store is no longer
-            the one that the segment is of.
+        fault: Called at ``part.staged``, ``part.renamed``, ``manifest.staged``, ``manifest.renamed`` and
+            ``segment.removed``.
+        check: Called under the commit lock, before anything is renamed into place. It raises if the store is no longer
+            the one that the segment belongs to.
 
     Raises:
-        CorruptStore: If the segment is damaged; it stays where it is.
-        StoreError: If the disk refuses; the segment stays the truth and can be converted later.
+        CorruptStore: The segment is damaged; it stays in place.
+        StoreError: The disk refuses; the segment stays the truth and can be converted later.
     """
     segment = read_segment(path)
     if segment.groups and not manifests.list_rows_of(segment.name):

@@ -1,12 +1,12 @@
-"""A digest of what a store says: equal for equal runs, whatever their ids, times, order, and interruptions.
+"""A digest of a store's content: equal for equal runs, whatever their ids, times, order, and interruptions.
 
-Each latest row counts with its stable columns (``Column.volatile`` is left out); rows are hashed as a multiset.
-Two tables count otherwise, because a killed and resumed run has more rows of them than an uninterrupted one:
-``llm_calls`` by the answering attempt of each identity, ``runs`` by the latest row of each run. Where several runs paid
-for one identity, a run stands on its own answer, and the store on the one that came first.
+Each latest row counts, with its stable columns (those not ``Column.volatile``). Rows are hashed as a multiset. Two
+tables are treated differently, because a killed and resumed run has more rows in them than an uninterrupted one:
+``llm_calls`` counts the answering attempt of each identity, and ``runs`` the latest row of each run. If several runs
+paid for one identity, a run uses its own answer, and the store the earliest one.
 
-The digest of one run covers what the run stands on: its own rows, the records its outcomes are about, and the
-answers its dangers and drafts list, whichever run ingested or paid. Rejects are the store's, not a run's: a second run
+The digest of one run covers what the run depends on: its own rows, the records its outcomes are about, and the answers
+its dangers and drafts list, whichever run ingested or paid. Rejects belong to the store rather than a run: a second run
 over the same input does not write them again, so the digest of one run leaves them out.
 """
 
@@ -25,12 +25,12 @@ from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 
 
 def digest(snapshot: Snapshot, run_id: str | None = None, without: Collection[str] = ()) -> dict[str, str]:
-    """SHA-256 (hex) by table, and of all of them under ``total``.
+    """Return the SHA-256 (hex) of each table, and of all of them under ``total``.
 
     Args:
         snapshot: The view to digest.
-        run_id: Restricts it to what this run stands on.
-        without: Columns that are left out of every table, as though they were volatile.
+        run_id: Restricts the digest to what this run depends on; null for the whole store.
+        without: Columns to leave out of every table, as if they were volatile.
     """
     digests = {
         name: _hash_rows(snapshot, table, _counting(snapshot, table, run_id), without) for name, table in TABLES.items()
@@ -40,7 +40,7 @@ def digest(snapshot: Snapshot, run_id: str | None = None, without: Collection[st
 
 
 def _counting(snapshot: Snapshot, table: Table, run_id: str | None) -> pa.Array:
-    """Of every row of a table in the order of commits, whether it counts: told by few columns, for rows are large."""
+    """Whether each row of a table, in commit order, counts. Reads few columns, because rows are large."""
     more = ["answered", "at"] if table is LLM_CALLS else []
     columns = list(dict.fromkeys([*table.key, "run_id", *more]))
     rows = read_table(snapshot, table, None, columns, superseded=True)
@@ -65,11 +65,11 @@ def _counting(snapshot: Snapshot, table: Table, run_id: str | None) -> pa.Array:
 
 
 def _one_an_identity(rows: pa.Table, answers: pa.Array, run_id: str | None) -> pa.Array:
-    """Of each identity the run's own answer, else the first that came; as the ledger chooses (``LedgerIndex``)."""
+    """For each identity the run's own answer, otherwise the earliest, as the ledger chooses (``LedgerIndex``)."""
     best: dict[str, tuple[bool, int, str, int]] = {}
     positions = pa.array(range(rows.num_rows), pa.int64())
     found = rows.append_column("position", positions).filter(answers)
-    # As integers: Arrow would look the zone up in a time zone database, which small systems lack.
+    # As integers: Arrow would otherwise need a time zone database, which small systems lack.
     columns = (found["identity"], found["run_id"], found["at"].cast(pa.int64()), found["position"])
     for identity, run, at, position in zip(*(column.to_pylist() for column in columns), strict=True):
         rank = (run != run_id, at, run, position)

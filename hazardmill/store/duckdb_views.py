@@ -1,4 +1,4 @@
-"""DuckDB views over the parts: one a table, the latest row of each key, and ``latest_tasks`` over all runs."""
+"""DuckDB views over the parts: one per table with the latest row of each key, and ``latest_tasks`` over all runs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ROWS_A_COMMIT: Final = 2**32
-"""A row's place in the order of commits is sequence * this + its position among the commit's rows of its table."""
+"""A row's position in commit order is sequence * this + its position among the commit's rows of its table."""
 
 _SQL_TYPES: Final = {STR: "VARCHAR", INT: "BIGINT", REAL: "DOUBLE", BOOL: "BOOLEAN", TIME: "TIMESTAMPTZ"}
-"""DuckDB's name of each column type."""
+"""DuckDB's name for each column type."""
 
 PLACE_VARIABLE: Final = "hazardmill_store"
-"""DuckDB variable that tells a lens file where its store lies now, if it was moved."""
+"""DuckDB variable that gives a lens file the current folder of its store, if the store was moved."""
 
 
 def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
-    """An in-memory DuckDB connection with the views, rows still in the journal included.
+    """Return an in-memory DuckDB connection with the views, including rows still in the journal.
+
+    Args:
+        snapshot: The view of the store to show.
 
     Raises:
-        PartGone: If a part is not there (any more).
-        StoreError: If DuckDB cannot read a part.
+        PartGone: A part no longer exists.
+        StoreError: DuckDB cannot read a part.
     """
     import duckdb
 
@@ -49,7 +52,7 @@ def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
             pending = snapshot.pending_table(table)
             if pending.num_rows:
                 connection.register(_pending_name(table), pending)
-            # Nothing but literals: DuckDB would work out thousands of expressions again at each query.
+            # Use literals only: DuckDB would otherwise evaluate thousands of expressions again at each query.
             _create_view(connection, snapshot, table, lambda file: _literal(f"{folder}/{file}"), pending.num_rows > 0)
         _create_latest_tasks(connection)
     except duckdb.Error as error:
@@ -59,19 +62,21 @@ def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
 
 
 def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> T:
-    """What ``asking`` makes of a connection as of ``open_views``.
+    """Call ``asking`` with a connection as of ``open_views``, and return its result.
+
+    The connection stays open, because the result may be a cursor on it.
 
     Raises:
-        PartGone: If a part is not there (any more).
-        StoreError: As ``open_views``.
-        duckdb.Error: If the query fails.
-        Exception: What ``asking`` raises.
+        PartGone: A part no longer exists.
+        StoreError: DuckDB cannot read a part.
+        duckdb.Error: The query fails.
+        Exception: Whatever ``asking`` raises.
     """
     import duckdb
 
     connection = open_views(snapshot)
     try:
-        # Left open: what it gives may be a cursor. Who lets go of the connection closes it.
+        # Left open because the result may be a cursor; the connection closes when it is garbage collected.
         return asking(connection)
     except duckdb.IOException as error:
         connection.close()
@@ -85,14 +90,14 @@ def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> 
 
 
 def write_lens(snapshot: Snapshot, path: Path) -> None:
-    """Write a DuckDB file whose views read the parts now visible (rows still in the journal are not among them).
+    """Write a DuckDB file whose views read the parts now visible, without rows still in the journal.
 
-    The views name the parts by absolute path. After a move, ``SET VARIABLE hazardmill_store = 'new folder'``
-    points them to the new place. The caller holds the file's lock: two at once would write into one another's.
+    The views refer to the parts by absolute path. After a move, ``SET VARIABLE hazardmill_store = 'new folder'`` points
+    them to the new place. The caller holds the file's lock: two writers at once would corrupt each other's file.
 
     Raises:
-        PartGone: If a part is not there (any more).
-        StoreError: If the file cannot be written.
+        PartGone: A part no longer exists.
+        StoreError: The file cannot be written.
     """
     import duckdb
 
@@ -100,7 +105,7 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
     staged = path.with_name(f".{path.name}.new")
     remove(staged)
     place = f"coalesce(getvariable('{PLACE_VARIABLE}'), {_literal(str(snapshot.layout.root.absolute()))})"
-    # Only literals and variables may name files in a view. In a glob, [[] stands for a bracket.
+    # File names in a view must be literals or variables. In a glob, [[] stands for a bracket.
     folder = f"regexp_replace({place}, '([*?\\[])', '[\\1]', 'g')"
     try:
         with duckdb.connect(str(staged)) as connection:
@@ -131,13 +136,13 @@ def _create_parts_table(connection: DuckDBPyConnection, snapshot: Snapshot) -> N
         for name in TABLES:
             parts = [part for part in manifest.parts if part.table == name]
             starts = accumulate((part.rows for part in parts), initial=0)
-            # Not strict: there is one more start, that of the next part.
+            # Not strict: starts has one more element, the start of the next part.
             rows += [
                 (name, part.file, manifest.sequence, part.rows, start, part.schema)
                 for part, start in zip(parts, starts, strict=False)
             ]
     if rows:
-        # By columns in one statement: a statement a row takes a millisecond each, and there can be 30,000 parts.
+        # All columns in one statement: one statement per row takes a millisecond, and there can be 30,000 parts.
         columns = [list(column) for column in zip(*rows, strict=True)]
         connection.execute(f"INSERT INTO parts SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
 
@@ -145,7 +150,7 @@ def _create_parts_table(connection: DuckDBPyConnection, snapshot: Snapshot) -> N
 def _create_view(
     connection: DuckDBPyConnection, snapshot: Snapshot, table: Table, place: Callable[[str], str], pending: bool
 ) -> None:
-    """Create the views of a table; ``place`` gives the SQL that names a file, which it is given below the store."""
+    """Create the views of a table; ``place`` returns the SQL expression for a file, given its path below the store."""
     ordered = _order_query(table, place, snapshot, pending)
     connection.execute(f"CREATE VIEW {_ordered_name(table)} AS {ordered}")
     connection.execute(f"CREATE VIEW {_quote(table.name)} AS {_latest(table, table.key, _ordered_name(table))}")
@@ -156,7 +161,7 @@ def _create_latest_tasks(connection: DuckDBPyConnection) -> None:
 
 
 def _order_query(table: Table, place: Callable[[str], str], snapshot: Snapshot, pending: bool) -> str:
-    """Every row with its place in the order of commits."""
+    """Return the query for every row with its position in commit order."""
     columns = ", ".join(_quote(column.name) for column in table.columns)
     stored = ", ".join(f"stored.{_quote(column.name)}" for column in table.columns)
     sources = []
@@ -180,7 +185,7 @@ def _order_query(table: Table, place: Callable[[str], str], snapshot: Snapshot, 
 def _latest(table: Table, key: Sequence[str], ordered: str) -> str:
     columns = ", ".join(_quote(column.name) for column in table.columns)
     keys = ", ".join(map(_quote, key))
-    # Not a window over all columns: only keys and places are grouped, wide columns are read once and as needed.
+    # No window over all columns: only keys and positions are grouped, and wide columns are read once, as needed.
     return f"SELECT {columns} FROM {ordered} WHERE _order IN (SELECT max(_order) FROM {ordered} GROUP BY {keys})"
 
 

@@ -1,9 +1,9 @@
-"""The journal: one file of checksummed JSON lines a segment, durable before its appender goes on.
+"""The journal: files of checksummed JSON lines ("segments"), durable before the appender continues.
 
-A line is ``crc32 of the JSON, 8 hex digits`` + space + ``JSON`` + newline. The first says whose segment it is, each
-other is one group of rows over any tables. Appends that wait at the same time share one fsync: nobody waits
-longer than the fsync under way and his own. Only the end of a file can be torn, so a last line without its newline
-was never acknowledged and is dropped; any other damage is an error.
+A line is ``crc32 of the JSON, 8 hex digits`` + space + ``JSON`` + newline. The first line is a header; each other line
+is one group of rows over any tables. Appends that wait at the same time share one fsync, so nobody waits longer than
+for the fsync under way plus one more. Only the end of a file can be torn: a last line without its newline was never
+acknowledged and is dropped. Any other damage is an error.
 """
 
 from __future__ import annotations
@@ -30,15 +30,20 @@ JOURNAL_FORMAT: Final = 1
 
 @dataclass(frozen=True)
 class Segment:
-    """What a segment holds: groups of (table, packed row), in the order they were appended."""
+    """The content of a segment.
+
+    Attributes:
+        name: The file's name without ``.jsonl``.
+        groups: Groups of (table, packed row), in the order in which they were appended.
+    """
 
     name: str
     groups: tuple[tuple[tuple[str, Packed], ...], ...]
     torn: bool
-    """Whether a line was cut off at the end: its writer died before it was acknowledged."""
+    """Whether the last line was cut off, because its writer died before it was acknowledged."""
 
     def rows(self, table: str) -> list[Packed]:
-        """The rows of one table, in order."""
+        """Return the rows of one table, in order."""
         return [row for group in self.groups for name, row in group if name == table]
 
     @property
@@ -48,17 +53,20 @@ class Segment:
 
 
 def frame(payload: bytes) -> bytes:
-    """``payload`` as a line of the journal."""
+    """Return ``payload`` as a line of the journal: checksum, space, payload, newline."""
     return b"%08x %s\n" % (zlib.crc32(payload), payload)
 
 
 def read_segment(path: Path) -> Segment:
-    """Read a segment, also one that is being written.
+    """Read a segment, which may be one that is being written.
+
+    Args:
+        path: The segment.
 
     Raises:
-        FileNotFoundError: If it is gone (converted to parts, most likely).
-        CorruptStore: If a line was changed after it was written; names file and line.
-        SchemaMismatch: If a newer version of hazardmill wrote it.
+        FileNotFoundError: It is gone, most likely converted to parts.
+        CorruptStore: A line was changed after it was written; names file and line.
+        SchemaMismatch: A newer version of hazardmill wrote it.
     """
     *lines, tail = path.read_bytes().split(b"\n")
     payloads = [parse_line(path, number, line) for number, line in enumerate(lines, start=1)]
@@ -78,10 +86,15 @@ def _corrupt(path: Path, line: int, message: str) -> CorruptStore:
 
 
 def parse_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    """The JSON of one line.
+    """Return the JSON of one line.
+
+    Args:
+        path: The segment, for errors.
+        number: Number of the line, from 1, for errors.
+        line: The line without its newline.
 
     Raises:
-        CorruptStore: If it does not match its checksum.
+        CorruptStore: The line does not match its checksum.
     """
     checksum, _, text = line.partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
@@ -91,10 +104,15 @@ def parse_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def check_header(path: Path, header: dict[str, Any]) -> None:
-    """Refuse what is no header, or that of a newer hazardmill.
+    """Refuse a header that is invalid or written by a newer hazardmill.
+
+    Args:
+        path: The segment, for errors.
+        header: The JSON of its first line.
 
     Raises:
-        CorruptStore, SchemaMismatch: Naming the file.
+        CorruptStore: It is not a header.
+        SchemaMismatch: A newer hazardmill wrote it.
     """
     if "journal" not in header:
         raise _corrupt(path, 1, "the journal segment does not begin with its header")
@@ -108,10 +126,15 @@ def check_header(path: Path, header: dict[str, Any]) -> None:
 
 
 def parse_group(path: Path, number: int, payload: dict[str, Any]) -> tuple[tuple[str, Packed], ...]:
-    """The rows of a line.
+    """Return the rows of a line as (table, packed row).
+
+    Args:
+        path: The segment, for errors.
+        number: Number of the line, from 1, for errors.
+        payload: The JSON of the line.
 
     Raises:
-        CorruptStore: If it is of no table that is known.
+        CorruptStore: A row belongs to an unknown table.
     """
     group = tuple((name, row) for name, row in payload["rows"])
     unknown = {name for name, _ in group} - TABLES.keys()
@@ -121,18 +144,21 @@ def parse_group(path: Path, number: int, payload: dict[str, Any]) -> tuple[tuple
 
 
 SWITCH_S: Final = 0.001
-"""Seconds after which a thread that computes lets another go on, from the first segment that this process writes; of
-Python's own accord five times as many. The thread that writes waits so long some six times a commit, after each call of
-the system, while the one that asks models computes."""
+"""Seconds after which a computing thread yields to another one, set when this process writes its first segment;
+Python's default is five times as long. Otherwise the thread that writes would wait that long about six times per
+commit, after each system call, while the thread that asks models computes."""
 
 
 class SegmentWriter:
     """Appends to one new segment. A thread of its own writes and syncs; any thread may append.
 
     Args:
-        path: The file to create, in a folder that is there: a journal that was removed is not made anew.
-        run_id: The run whose segment it is.
+        path: The file to create, in an existing folder: a journal that was removed is not created again.
+        run_id: The run that the segment belongs to.
         fault: Called at ``journal.write``, ``journal.written`` and ``journal.synced``.
+
+    Raises:
+        StoreError: The file cannot be created.
     """
 
     def __init__(self, path: Path, run_id: str, fault: Fault = no_fault) -> None:
@@ -154,10 +180,10 @@ class SegmentWriter:
         self.append(json.dumps(header).encode())
 
     def append(self, payload: bytes) -> Future[None]:
-        """Queue one line. The future is done when the line is on disk; cancelling it does not unwrite the line.
+        """Queue one line. The future is done when the line is on disk; cancelling it does not undo the write.
 
         Raises:
-            StoreError: If the segment failed before, or is closed.
+            StoreError: The segment failed before, or is closed.
         """
         future: Future[None] = Future()
         future.set_running_or_notify_cancel()
@@ -171,10 +197,10 @@ class SegmentWriter:
         return future
 
     def close(self) -> None:
-        """Write what waits and close the file.
+        """Write what is queued and close the file.
 
         Raises:
-            StoreError: If any append of this segment failed.
+            StoreError: An append to this segment failed.
         """
         with self._wake:
             self._closing = True
@@ -196,7 +222,7 @@ class SegmentWriter:
     def _commit(self, batch: list[tuple[bytes, Future[None]]]) -> None:
         failure = self._failure or self._write(b"".join(line for line, _ in batch))
         if failure is not None:
-            # What an fsync that failed left on disk is unknown: nothing more goes into this segment.
+            # After a failed fsync the state on disk is unknown, so nothing more is written to this segment.
             with self._wake:
                 self._failure = failure
         for _, future in batch:
@@ -214,7 +240,7 @@ class SegmentWriter:
             self._fault("journal.written")
             os.fsync(self._descriptor)
             self._fault("journal.synced")
-            # What nobody else can find by its name must not be acknowledged, however durable.
+            # Do not acknowledge rows in a file that nobody else can find by its name, however durable they are.
             in_place = is_same(self._descriptor, self.path)
         except OSError as error:
             return store_error(error, self.path, "append to the journal")

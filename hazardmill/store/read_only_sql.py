@@ -1,4 +1,4 @@
-"""SQL on a store that can change nothing, and read nothing else, whoever wrote it."""
+"""Read-only SQL on a store: queries by anyone can change nothing, and read nothing but the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hazardmill.text.printable import printable_lines
 T = TypeVar("T")
 
 _READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-"""Kinds of query that read. A WITH can hold others: INSERT, UPDATE, DELETE, and COPY, which writes files."""
+"""Kinds of query nodes that read. A WITH can contain others: INSERT, UPDATE, DELETE, and COPY, which writes files."""
 
 _FUNCTIONS: Final = frozenset(
     """
@@ -31,26 +31,35 @@ _FUNCTIONS: Final = frozenset(
     read_parquet read_text repeat repeat_row sniff_csv summary unnest
     """.split()
 )
-"""Functions that may stand where a table does. Others switch on logs or take SQL as text, and some take addresses."""
+"""Table functions that are allowed. Others switch on logs, take SQL as text, or accept addresses."""
 
 _READ: Final = "use select, from, describe, show or summarize"
 
 
 def query_rows(store: Store, sql: str) -> list[Any]:
-    """Run one query that can change nothing, and read nothing but the store's views.
+    """Run one query that cannot change anything, and can read nothing but the store's views.
+
+    Args:
+        store: The store.
+        sql: One SELECT, FROM, DESCRIBE, SHOW or SUMMARIZE statement of DuckDB.
 
     Returns:
-        The rows as JSON objects; of columns with one name, the later ones get a number behind it.
+        The rows as JSON objects. Columns with the same name are numbered.
 
     Raises:
-        InputError: The query does something else than read, is several, or fails.
+        InputError: The query does something other than read, holds several statements, or fails.
         StoreError: The store cannot be read.
     """
     return _ask(store, sql, _rows)
 
 
 def query_table(store: Store, sql: str) -> str:
-    """Run a query as ``query_rows`` does, and draw a table of its answer, cut to fit a terminal."""
+    """Run a query as ``query_rows`` does, and draw its answer as a table, cut to fit a terminal.
+
+    Raises:
+        InputError: The query does something other than read, holds several statements, or fails.
+        StoreError: The store cannot be read.
+    """
     return _ask(store, sql, str)
 
 
@@ -69,8 +78,8 @@ def _ask(store: Store, sql: str, read: Callable[[DuckDBPyRelation], T]) -> T:
 
 
 def _shut_in(connection: DuckDBPyConnection, store: Path) -> None:
-    """See that it reaches no file but the store's, runs no code from elsewhere, and stays so."""
-    # The views read the parts when they are asked, so the store's folder stays open, also under its name in patterns.
+    """Restrict a connection to the store's files, without extensions, and lock this configuration."""
+    # The views read the parts when queried, so the store's folder stays accessible, also escaped as in glob patterns.
     folder = str(store.absolute())
     places = ", ".join("'{}/'".format(name.replace("'", "''")) for name in (folder, glob.escape(folder)))
     connection.execute(f"SET allowed_directories = [{places}]; SET enable_external_access = false")
@@ -78,27 +87,27 @@ def _shut_in(connection: DuckDBPyConnection, store: Path) -> None:
 
 
 def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> None:
-    """Refuse all but one query that reads.
+    """Refuse anything but one query that reads.
 
-    The folder of the store is open to DuckDB, for writing too: what keeps it as it is are these checks.
+    DuckDB may access the store's folder, for writing too; only these checks protect it.
 
     Raises:
-        InputError: It is none, several, or one that does something else.
+        InputError: There is no query, more than one, or one that does something else.
         duckdb.Error: It cannot be parsed.
     """
     try:
         sql.encode()
     except UnicodeEncodeError:
-        raise InputError("the query is no text in UTF-8", remedy="write it in UTF-8") from None
+        raise InputError("the query is not valid UTF-8", remedy="write it in UTF-8") from None
     statements = connection.extract_statements(sql)
     if any(statement.type is duckdb.StatementType.MULTI for statement in statements):
-        raise InputError("the pivot does not say of which values", remedy="pivot ... on column in ('value', ...) ...")
+        raise InputError("the pivot does not list its values", remedy="pivot ... on column in ('value', ...) ...")
     # COPY and EXPORT would write files, ATTACH could open a store's DuckDB file.
     if any(statement.type is not duckdb.StatementType.SELECT for statement in statements):
-        raise InputError("the query does something else than read", remedy=_READ)
+        raise InputError("the query does something other than read", remedy=_READ)
     if len(statements) != 1:
         raise InputError(
-            f"one query is wanted, and {len(statements) or 'none'} given", remedy="ask one after the other"
+            f"one query is expected, but {len(statements) or 'none'} given", remedy="run them one after the other"
         )
     ((tree,),) = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
     try:
@@ -106,7 +115,7 @@ def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> None:
     except RecursionError:
         raise InputError("the query is nested too deeply", remedy="break it up with WITH") from None
     if waiting[0]["error"]:
-        raise InputError("the query does something else than read", remedy=_READ)
+        raise InputError("the query does something other than read", remedy=_READ)
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
@@ -119,13 +128,13 @@ def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> None:
 def _check_part(part: dict[str, Any]) -> None:
     kind = part.get("type")
     if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _READING:
-        raise InputError("the query does something else than read, within WITH", remedy=_READ)
+        raise InputError("the query does something other than read, within WITH", remedy=_READ)
     if kind == "TABLE_FUNCTION":
         name = part["function"]["function_name"].lower()
         if name not in _FUNCTIONS:
             raise InputError(
-                f"the query calls {name}, which is no function that only reads a table",
-                remedy=f"those that do: {', '.join(sorted(_FUNCTIONS))}",
+                f"the query calls {name}, which is not among the functions that only read",
+                remedy=f"use one of: {', '.join(sorted(_FUNCTIONS))}",
             )
 
 
@@ -133,12 +142,12 @@ def _remedy(error: duckdb.Error, store: Path) -> str:
     if isinstance(error, duckdb.ParserException | duckdb.BinderException | duckdb.CatalogException):
         return "see `show tables`, and docs/queries.md"
     if isinstance(error, duckdb.PermissionException):
-        return "a query reads the store and nothing else"
+        return "a query can read only the store"
     # Damaged parts fail in many ways, not all of which name the file.
-    return f"if the query is as it should be, see: {command('store verify', store)}"
+    return f"if the query is correct, check the store: {command('store verify', store)}"
 
 
 def _rows(answer: DuckDBPyRelation) -> list[Any]:
-    # By DuckDB: Python has no date after 9999, no interval of months, and one value a name.
+    # Let DuckDB convert: Python has no dates after 9999, no intervals of months, and one value per name.
     named = answer.set_alias("_the_whole_row").project("to_json(_the_whole_row)")
     return [json.loads(text) for (text,) in named.fetchall()]

@@ -1,7 +1,7 @@
-"""The folder of a store, as it was when this process first saw it: a run must not go on in another one.
+"""The folder of a store as this process first saw it: a run must not continue in another folder.
 
-A folder that is removed, moved away or replaced leaves a process with open files that nobody else sees. Rows written
-there would be acknowledged and lost, and a new folder in its place would look like a store in which nothing was done.
+If a folder is removed, moved away or replaced, a process is left with open files that nobody else sees. Rows written
+there would be acknowledged and lost, and a new folder in its place would look like an empty store.
 """
 
 from __future__ import annotations
@@ -15,31 +15,40 @@ from hazardmill.store.files.fsync_io import disk_errors, is_same
 
 
 def gone_error(root: Path) -> StoreError:
-    """The error of a process whose store's folder is not there, or is another one."""
+    """Return the error for a store's folder that is missing or has been replaced.
+
+    Args:
+        root: The store's folder.
+    """
     return StoreError(
-        "the folder of the store, or what was in it, was removed or replaced while this process worked on it",
+        "the store's folder, or files in it, were removed or replaced while this process worked on it",
         file=str(root),
-        remedy="put back what was there (a folder that was moved away has all that was acknowledged), then resume the "
-        "run; nothing was made in its place",
+        remedy="put back the folder (one that was moved away holds everything acknowledged), then resume the "
+        "run; nothing was created in its place",
     )
 
 
 class Root:
-    """The folder of one store. It is kept open, so that no other one can have its number on the disk."""
+    """The folder of one store. It is kept open, so that no other folder can get its inode number.
+
+    It can be pickled; in another process it starts without having seen the folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._descriptor: int | None = None
 
     def __reduce__(self) -> tuple[type[Root], tuple[Path]]:
-        # Another process sees it for the first time.
+        # In another process the folder is seen for the first time.
         return Root, (self._folder,)
 
     def check(self) -> None:
-        """See that the folder is the one that was seen first; one that is not there yet is seen later.
+        """Check that the folder is still the one that was seen first.
+
+        A folder that does not exist yet is checked later.
 
         Raises:
-            StoreError: It was removed or replaced.
+            StoreError: The folder was removed or replaced.
         """
         if self._descriptor is not None:
             if not is_same(self._descriptor, self._folder):

@@ -14,19 +14,19 @@ from hazardmill.errors import StoreError
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES, Column, Table
 
 Row = Mapping[str, object]
-"""Column to value. A column left out is null."""
+"""Column to value. A missing column is null."""
 
 Group = Mapping[str, Sequence[Row]]
-"""Table to rows: what is committed together or not at all."""
+"""Table to rows: committed together or not at all."""
 
 Packed = dict[str, Any]
-"""A checked row as the journal holds it: JSON values only, nulls left out."""
+"""A checked row as the journal holds it: JSON values only, without nulls."""
 
 TIME: Final = pa.timestamp("us", tz="UTC")
 
 
 class _Unfit(ValueError):
-    """A value that a column cannot hold; says what the column wants."""
+    """A value that a column cannot hold; its message says what the column accepts."""
 
 
 def _string(value: object) -> object:
@@ -77,10 +77,10 @@ _PACK: Final[dict[pa.DataType, Callable[[object], object]]] = {
 
 
 def table_named(name: str) -> Table:
-    """The table of that name.
+    """Return the table with that name.
 
     Raises:
-        StoreError: If there is none.
+        StoreError: There is no such table; the remedy lists all tables.
     """
     try:
         return TABLES[name]
@@ -89,10 +89,10 @@ def table_named(name: str) -> Table:
 
 
 def check_columns(table: Table, names: Sequence[str]) -> None:
-    """Refuse names that are no column of ``table``.
+    """Refuse names that are not columns of ``table``.
 
     Raises:
-        StoreError: Naming them.
+        StoreError: Names the unknown columns.
     """
     known = {column.name for column in table.columns}
     unknown = [name for name in names if name not in known]
@@ -104,10 +104,14 @@ def check_columns(table: Table, names: Sequence[str]) -> None:
 
 
 def check_condition(table: Table, where: Row) -> None:
-    """Refuse a condition on an unknown column, or with a value its column cannot hold.
+    """Refuse a condition on an unknown column, or with a value that its column cannot hold.
+
+    Args:
+        table: The table.
+        where: Value that each named column must have; null suits every column.
 
     Raises:
-        StoreError: Naming table, column and type.
+        StoreError: Names table, column and type.
     """
     check_columns(table, list(where))
     for column in table.columns:
@@ -117,10 +121,14 @@ def check_condition(table: Table, where: Row) -> None:
 
 
 def pack(table: Table, row: Row) -> Packed:
-    """``row`` as the journal holds it.
+    """Return a row as the journal holds it.
+
+    Args:
+        table: The table that the row belongs to.
+        row: Column to value; missing columns are null.
 
     Raises:
-        StoreError: For an unknown column, a missing required one, or a value of the wrong type.
+        StoreError: A column is unknown, a required one is missing, or a value has the wrong type.
     """
     check_columns(table, list(row))
     packed: Packed = {}
@@ -130,9 +138,9 @@ def pack(table: Table, row: Row) -> Packed:
             packed[column.name] = _pack_value(table, column, value)
         elif _is_required(table, column):
             raise StoreError(
-                f"{table.name}.{column.name} is required, and the row has none",
+                f"{table.name}.{column.name} is required, but missing in the row",
                 record_id=_record_of(row),
-                remedy="give it a value: only columns that may be unknown can be null",
+                remedy="give it a value: only columns with unknown values can be null",
             )
     return packed
 
@@ -157,7 +165,14 @@ def _record_of(row: Row) -> str | None:
 
 
 def encode(group: Group) -> bytes | None:
-    """The JSON of one group, ``{"rows": [[table, row], ...]}``; none if it holds no row."""
+    """Return the JSON of one group, ``{"rows": [[table, row], ...]}``; null if it holds no row.
+
+    Args:
+        group: Table to rows.
+
+    Raises:
+        StoreError: A table or column is unknown, or a row does not fit its table.
+    """
     rows = [[name, pack(table_named(name), row)] for name, rows in group.items() for row in rows]
     if not rows:
         return None
@@ -165,7 +180,12 @@ def encode(group: Group) -> bytes | None:
 
 
 def to_arrow(table: Table, rows: Sequence[Packed]) -> pa.Table:
-    """Packed rows as an Arrow table of the part's schema."""
+    """Return packed rows as an Arrow table with the schema of a part.
+
+    Args:
+        table: The table that the rows belong to.
+        rows: Rows as ``pack`` returns them.
+    """
     arrays = []
     for column in table.columns:
         values = [row.get(column.name) for row in rows]
@@ -176,10 +196,10 @@ def to_arrow(table: Table, rows: Sequence[Packed]) -> pa.Table:
 
 
 def to_rows(data: pa.Table) -> list[dict[str, Any]]:
-    """An Arrow table as dictionaries; times carry ``datetime.UTC``."""
+    """Return the rows of an Arrow table as dictionaries. Times have the time zone ``datetime.UTC``."""
     times = [name for name, type_ in zip(data.schema.names, data.schema.types, strict=True) if type_ == TIME]
     for name in times:
-        # Arrow would look the zone up in a time zone database, which small systems lack.
+        # Without this, Arrow would need a time zone database, which small systems lack.
         data = data.set_column(data.schema.get_field_index(name), name, data[name].cast(pa.timestamp("us")))
     rows: list[dict[str, Any]] = data.to_pylist()
     for name in times:

@@ -1,4 +1,4 @@
-"""The documentation of every table, made from the schemas: ``python -m hazardmill.store.schema_docs``."""
+"""Generates the documentation of every table from the schemas: ``python -m hazardmill.store.schema_docs``."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ _CODES = "\n".join(f"| `{code}` | {meaning} |" for code, meaning in CODES.items(
 
 _OPENING = f"""# What a run leaves here
 
-This folder is for the output of runs; git ignores all of it but this page. A store is a folder of tables:
+This folder is for the output of runs; git ignores everything in it except this page. A store is a folder of tables:
 
-| place | what it is |
+| path | content |
 | --- | --- |
-| `STORE/<table>/*.parquet` | parts: immutable zstd Parquet files, one a table and batch |
-| `STORE/manifests/*.json` | one a commit, numbered without gaps; a part counts once a manifest lists it |
+| `STORE/<table>/*.parquet` | parts: immutable zstd Parquet files, one per table and batch |
+| `STORE/manifests/*.json` | one manifest per commit, numbered without gaps; a part counts once a manifest lists it |
 | `STORE/manifests/copies/` | second copies of the manifests of compactions |
-| `STORE/journal/*.jsonl` | rows on their way: a checksum and a JSON group a line; a batch's end turns them into parts |
-| `STORE/quarantine/` | what `hazardmill store rebuild` took out, each with a JSON on what, when and why |
+| `STORE/journal/*.jsonl` | rows not yet in parts: a checksum and a JSON group per line, until the end of a batch |
+| `STORE/quarantine/` | files removed by `hazardmill store rebuild`, each with a JSON file on what, when and why |
 | `STORE/store.duckdb` | optional DuckDB file whose views read the parts |
 
-Any Parquet reader can read `STORE/<table>/*.parquet`. Read so, a key can occur twice if a resumed run wrote it again;
-the views, and `Store` in Python, show the row committed last. A compaction makes few parts of many: its manifest stands
-for all commits from `first` to `sequence`, and rows are left out only where a later one of the same run replaces them.
-While it takes the old parts away, rows lie there twice, in old parts and in new ones; after one that was killed they do
-until the next ingest, resume or compaction sweeps. So use the views, or ask `hazardmill store verify` first: it names
-such parts (`replaced_left`).
+Any Parquet reader can read `STORE/<table>/*.parquet`. Read this way, a key can occur twice if a resumed run wrote it
+again; the views, and `Store` in Python, show the row committed last. A compaction merges many parts into few: its
+manifest replaces all commits from `first` to `sequence`, and drops only rows that a later row of the same run replaces.
+While it removes the old parts, rows exist twice, in old and new parts; after a killed compaction they do until the next
+ingest, resume or compaction cleans up. So use the views, or run `hazardmill store verify` first: it lists such parts
+(`replaced_left`).
 
-The views of `store.duckdb` know where the store was when it was written. After a move, tell them in DuckDB:
-`SET VARIABLE hazardmill_store = 'new folder';`. `latest_tasks` has each `task_id` once, from the latest run that wrote
-it, and `parts` lists the part files with the commit, the number of their rows and of the rows of their commit and table
-before them, and their schema's version. `at` is a word of SQL: write `"at"`.
+The views of `store.duckdb` refer to the folder where the store was when the file was written. After a move, run in
+DuckDB: `SET VARIABLE hazardmill_store = 'new folder';`. `latest_tasks` has each `task_id` once, from the latest run
+that wrote it. `parts` lists the part files with their commit, their number of rows, the number of rows before them in
+the same commit and table, and the version of their schema. `at` is a keyword of SQL: write `"at"`.
 
-- **Null means unknown**, never zero: a price that is not known, a check that did not run.
+- **Null means unknown**, never zero: a price that is not known, or a check that did not run.
 - JSON columns hold canonical JSON text.
-- *Key*: the columns that make a row unique. *Digest*: whether `hazardmill store digest` covers the column; times, run
-  ids, places on a disk, what depends on the machine, and what a provider counted and charged (its cache decides, and
-  which attempt came through) are left out, so that equal runs have equal digests. Of `llm_calls` the digest takes only
-  the answering attempt of each identity (where several runs paid, the first one's), of `runs` only the latest row of
-  each run.
+- *Key*: the columns that make a row unique. *Digest*: whether `hazardmill store digest` covers the column. It leaves
+  out times, run ids, paths, whatever depends on the machine, and what a provider counted and charged (which depends on
+  its cache and on the attempt that succeeded), so that equal runs have equal digests. From `llm_calls` the digest takes
+  only the answering attempt of each identity (if several runs paid, the first one's), and from `runs` only the latest
+  row of each run.
 
-Schema version {SCHEMA_VERSION}: each part and each segment of the journal says which it was written with. This page is
-made by `python -m hazardmill.store.schema_docs`; do not edit it.
+Schema version {SCHEMA_VERSION}: each part and each segment of the journal names the version it was written with. This
+page is generated by `python -m hazardmill.store.schema_docs`; do not edit it.
 
 What `hazardmill store verify` can find:
 
@@ -52,22 +52,25 @@ What `hazardmill store verify` can find:
 | --- | --- |
 {_CODES}
 
-The last four are of rows, and are looked for where every file is in order: of files that are damaged the damage is
-told, and `hazardmill store rebuild --dry-run` tells what rows went with it.
+The last four concern rows, and are looked for only if all files are intact. If files are damaged, the damage is
+reported, and `hazardmill store rebuild --dry-run` shows which rows were lost with it.
 
-A commit that is gone whole with everything after it leaves no trace: a store that was put back from an older copy is as
-whole as it was then. `store verify` tells the number and time of the last commit that there is, so that whoever knows
-of a later one sees the difference. Finding it without that would take a chain of commits, each with the hash of the one
-before, whose last hash is kept outside of the store; there is none yet.
+If the last commits are missing altogether, they leave no trace: a store restored from an older copy looks intact.
+`store verify` prints the number and time of the last commit, so that anyone who knows of a later one sees the
+difference. Detecting it without that knowledge would need a chain of commits, each with the hash of the previous one,
+and the last hash kept outside of the store; this does not exist yet.
 
-A run notices if the folder of its store is removed, moved or replaced, or if commits that it knows of are gone: nothing
-more is acknowledged then, and nothing is made in the place of what was there. What lies in a folder that was moved away
-can be resumed there.
+A run notices if the folder of its store is removed, moved or replaced, or if commits that it knows of are gone. From
+then on it acknowledges nothing more, and creates nothing in the old place. A run whose folder was moved can be resumed
+in the new place.
 """
 
 
 def describe() -> str:
-    """The page on all tables and findings, Markdown."""
+    """Return the Markdown page on all tables and findings.
+
+    It is the content of ``generated/README.md``.
+    """
     return "\n".join([_OPENING, *(_describe_table(table) for table in TABLES.values())])
 
 

@@ -1,4 +1,4 @@
-"""One consistent view of a store while others write it: the visible parts and the rows still in the journal."""
+"""A consistent view of a store while others write it: the visible parts and the rows still in the journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from hazardmill.errors import CorruptStore
 from hazardmill.store.files.footers import PICKING
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, last_without_gap
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, last_without_gap, list_converted
 from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import rebuild_remedy
@@ -20,21 +20,29 @@ from hazardmill.store.rows import check_columns, check_condition, to_arrow
 from hazardmill.store.schemas import Table
 
 _FEW: Final = 1000
-"""Values of a column up to which rows are looked for by it."""
+"""Maximum number of values of a column for which rows are looked up by value."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The manifests in commit order, then the segments no manifest names, oldest first."""
+    """A view of a store at one moment.
+
+    Attributes:
+        manifests: The manifests that count, in commit order.
+        pending: The segments that no manifest lists, oldest first.
+    """
 
     layout: Layout
     manifests: tuple[CommitManifest, ...]
     pending: tuple[Segment, ...]
     fetch: Callable[[Sequence[Part]], None] | None = field(default=None, compare=False, repr=False)
-    """Brings parts into the store's folder, where they are not all there."""
+    """Downloads parts to the store's folder; null if all are there."""
 
     def parts(self, table: str) -> list[tuple[int, Path]]:
-        """The visible parts of a table with their commit's sequence, in commit order; all are in the store's folder."""
+        """Return the visible parts of a table with their commit numbers, in commit order.
+
+        All are in the store's folder.
+        """
         if self.fetch is not None:
             self.fetch([part for manifest in self.manifests for part in manifest.parts if part.table == table])
         return [
@@ -45,44 +53,49 @@ class Snapshot:
         ]
 
     def bring(self) -> None:
-        """See that every visible part is in the store's folder."""
+        """Make sure that every visible part is in the store's folder."""
         if self.fetch is not None:
             self.fetch([part for manifest in self.manifests for part in manifest.parts])
 
     @property
     def through(self) -> int:
-        """Number of the last commit up to which this view has every one.
+        """Number of the last commit up to which this view has all commits.
 
-        A listing of the manifests that runs beside two commits may show the second alone.
+        A listing of the manifests taken during two commits may contain only the second.
         """
         return last_without_gap(self.manifests)
 
     def since(self, sequence: int) -> Snapshot:
-        """This view without what was committed up to ``sequence``. Of a replacement it has all or nothing."""
+        """Return this view without commits up to ``sequence``. Replacements are included whole or not at all."""
         later = tuple(manifest for manifest in self.manifests if manifest.sequence > sequence)
         return replace(self, manifests=later)
 
     def pending_table(self, table: Table) -> pa.Table:
-        """The rows of a table that are still in the journal, oldest first."""
+        """Return the rows of a table that are still in the journal, oldest first."""
         pieces = [to_arrow(table, segment.rows(table.name)) for segment in self.pending]
         return pa.concat_tables([table.schema.empty_table(), *pieces])
 
 
 def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:
-    """Look at the store now.
+    """Take a snapshot of the store now.
+
+    Args:
+        layout: The store's paths.
+        manifests: The store's manifests.
 
     Raises:
-        CorruptStore, SchemaMismatch: If a segment or manifest cannot be read.
+        CorruptStore: A segment or manifest is damaged.
+        SchemaMismatch: A newer hazardmill wrote one.
     """
-    # The journal first: a segment that becomes parts meanwhile is then seen twice and skipped once, never missed.
+    # Read the journal first: a segment converted meanwhile is then seen twice and skipped once, never missed.
     segments = []
     for path in layout.segments():
         try:
             segments.append(read_segment(path))
         except FileNotFoundError:
-            continue  # became parts since it was listed: its manifest is there by now
+            continue  # converted since it was listed: its manifest exists by now
     committed = tuple(manifests.all())
-    known = converted(committed)
+    known = list_converted(committed)
     return Snapshot(layout, committed, tuple(s for s in segments if s.name not in known), manifests.fetch)
 
 
@@ -94,24 +107,25 @@ def read_table(
     *,
     superseded: bool = False,
 ) -> pa.Table:
-    """The rows of a table in commit order.
+    """Return the rows of a table in commit order.
 
     Args:
         snapshot: The view to read.
         table: The table.
-        where: Column to the value it must have (null matches null).
-        columns: What to give back, in this order; all if none.
-        superseded: Whether to give every row, not only the latest of each key.
+        where: Value that each named column must have (null matches null).
+        columns: Columns to return, in this order; null for all.
+        superseded: Whether to return every row instead of the latest of each key.
 
     Raises:
-        StoreError: For an unknown column, or a condition its column cannot meet.
-        CorruptStore, SchemaMismatch: If a part cannot be read.
+        StoreError: A column is unknown, or a condition does not suit its column.
+        CorruptStore: A part is damaged.
+        SchemaMismatch: A newer hazardmill wrote a part.
     """
     wanted = list(columns) if columns is not None else [column.name for column in table.columns]
     where = where or {}
     check_columns(table, wanted)
     check_condition(table, where)
-    # A condition on the key picks whole keys, so it may come before the choice of the latest row; others may not.
+    # A condition on the key selects whole keys, so it may be applied before choosing the latest row; others may not.
     early = {name: [value] for name, value in where.items() if superseded or name in table.key}
     late = {name: [value] for name, value in where.items() if name not in early}
     narrow = list(dict.fromkeys([*where, *table.key]))
@@ -121,7 +135,7 @@ def read_table(
         return (data if superseded else latest(data, table.key)).select(wanted)
     if PICKING.isdisjoint(late) or set(needed) == set(narrow):
         return _that_meet(latest(_rows(snapshot, table, needed, early), table.key), late).select(wanted)
-    # Few rows are wanted: which they may be, by what is in few parts; then by their keys whether they are the latest.
+    # Few rows are wanted: find candidates by columns that few parts contain, then check by key that they are latest.
     found = latest(_rows(snapshot, table, needed, early | late), table.key)
     if not found.num_rows:
         return found.select(wanted)
@@ -132,16 +146,16 @@ def read_table(
 
 
 def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa.Table]:
-    """The chosen rows of a table in commit order, some at a time.
+    """Yield the chosen rows of a table in commit order, in batches.
 
     Args:
         snapshot: The view to read.
         table: The table.
-        columns: What to give back.
-        chosen: Of every row that ``read_table`` gives with ``superseded``, whether it is wanted (Boolean array).
+        columns: Columns to return.
+        chosen: Boolean array: whether to return each row of ``read_table`` with ``superseded``.
 
     Raises:
-        CorruptStore: If a part cannot be read, or has other rows than its manifest says.
+        CorruptStore: A part cannot be read, or has other rows than its manifest says.
     """
     parts = [part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name]
     if snapshot.fetch is not None:
@@ -149,7 +163,7 @@ def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chose
     folder, pending, start = snapshot.layout.root / table.name, snapshot.pending_table(table), 0
     if sum(part.rows for part in parts) + pending.num_rows != len(chosen):
         raise CorruptStore(
-            "the parts do not have the rows that their manifests say",
+            "the parts do not have as many rows as their manifests say",
             file=str(folder),
             remedy=rebuild_remedy(snapshot.layout.root),
         )

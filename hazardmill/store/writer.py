@@ -1,4 +1,4 @@
-"""The one writer of a run: appends groups of rows durably, and turns closed segments into parts."""
+"""The only writer of a run: appends groups of rows durably, and converts closed segments to parts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hazardmill.store.rows import Group, encode
 class Writer:
     """Writes the rows of one run. Made by ``Store.writer``; a context manager; safe to use from several threads.
 
-    After a failed append or conversion the writer refuses to go on: what was acknowledged is in the journal, and
-    the next writer of the run, or ``Store.recover``, makes parts of it.
+    After a failed append or conversion the writer refuses to continue. Everything acknowledged is in the journal, and
+    the next writer of the run, or ``Store.recover``, converts it to parts.
     """
 
     def __init__(
@@ -43,24 +43,24 @@ class Writer:
         self._converting = threading.Lock()
 
     async def append(self, group: Group) -> None:
-        """Commit rows of one or more tables together; on disk when this returns.
+        """Commit rows of one or more tables together; they are on disk when this returns.
 
-        A cancelled append still happens: what was paid for is kept.
+        A cancelled append still happens, so that what was paid for is kept.
 
         Raises:
-            StoreError: If a row does not fit its table, or the disk refuses.
+            StoreError: A row does not fit its table, or the disk refuses.
         """
         await asyncio.wrap_future(self.hand_over(group))
 
     def append_sync(self, group: Group) -> None:
-        """As ``append``, blocking."""
+        """Append as ``append`` does, blocking."""
         self.hand_over(group).result()
 
     def roll(self) -> None:
-        """Close the segment, make parts of its rows, and go on with a new one. Blocks: about 50 ms a batch.
+        """Close the segment, convert its rows to parts, and continue with a new one. Blocks, for about 50 ms per batch.
 
         Raises:
-            StoreError: If the disk refuses, or the store's folder was removed or replaced.
+            StoreError: The disk refuses, or the store's folder was removed or replaced.
         """
         with self._converting:
             with self._swapping:
@@ -72,16 +72,16 @@ class Writer:
                 self._refuse_another_store()
                 convert(self._layout, self._manifests, segment.path, self._fault, self._refuse_another_store)
             except BaseException as error:
-                # Later segments must not become parts before this one: the latest row would no longer win.
+                # Later segments must not become parts before this one, because then the latest row would no longer win.
                 cut = StoreError(f"the conversion of a segment was cut short by {type(error).__name__}")
                 self._failure = error if isinstance(error, StoreError) else cut
                 raise
 
     def close(self) -> None:
-        """Make parts of what is left and let another process write this run. Doing so twice is harmless.
+        """Convert the remaining rows to parts and release the run. Closing twice is harmless.
 
         Raises:
-            StoreError: If the disk refuses, or refused before.
+            StoreError: The disk refuses, or refused before.
         """
         if self._closed or os.getpid() != self._process:
             return
@@ -106,7 +106,7 @@ class Writer:
             error.add_note(f"closing the store's writer failed too: {failure}")
 
     def _refuse_another_store(self) -> None:
-        """See that the folder is the one in which this writer took its lock.
+        """Check that the folder is still the one in which this writer took its lock.
 
         Raises:
             StoreError: It was removed or replaced.
@@ -116,13 +116,13 @@ class Writer:
             raise gone_error(self._layout.root)
 
     def hand_over(self, group: Group) -> Future[None]:
-        """As ``append``, without waiting: the rows are in the next write to the disk when this returns.
+        """Queue rows as ``append`` does, without waiting: they are part of the next write to disk when this returns.
 
         Returns:
-            Done when they are on disk.
+            A future that is done when the rows are on disk, or fails if the disk refuses.
 
         Raises:
-            StoreError: As ``append``; what the disk refuses is told by the future.
+            StoreError: A row does not fit its table, or the writer is closed or has failed.
         """
         payload = encode(group)
         if payload is None:

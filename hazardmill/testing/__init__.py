@@ -1,1 +1,1 @@
-"""Fakes and factories for our tests and our users'."""
+"""Fake servers, the offline author, and test cases of sources, for our tests and our users'."""

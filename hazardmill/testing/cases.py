@@ -1,7 +1,7 @@
-"""Cases of a source: input, and what must come of it. A source's own are in its ``cases.py``, one row a case.
+"""Test cases of a source: input and the expected result. A source defines its own in ``cases.py``, one entry per case.
 
-The test suite finds the tables by itself, also those of sources in ``HAZARDMILL_SOURCES``. Every item that an input
-yields beside good records must be expected, in order.
+The test suite finds these tables automatically, including those of sources in ``HAZARDMILL_SOURCES``. Every reject,
+repeat and note that an input yields besides good records must be expected, in order.
 """
 
 from __future__ import annotations
@@ -17,50 +17,67 @@ from hazardmill.ingest.sources import Source
 
 @dataclass(frozen=True)
 class RefusedCase:
-    """Input of which exactly these rejects must come."""
+    """Input that must give exactly these rejects.
+
+    Attributes:
+        case: Name of the case.
+        reasons: Reason codes of the rejects, in order.
+        where: The selection to ingest with.
+        skip: Number of records to skip.
+    """
 
     case: str
     files: Mapping[str, bytes]
-    """File name, which may hold folders, to content; laid into an empty folder that is then ingested."""
+    """File name, which may contain folders, to content; written to an empty folder that is then ingested."""
     reasons: tuple[str, ...]
     parts: tuple[str, ...]
-    """Texts that the first reject's message must hold."""
+    """Texts that the message of the first reject must contain."""
     line: int | None = None
-    """Line of the first reject; null where the whole file is refused."""
+    """Line of the first reject; null if the whole file is refused."""
     records: int = 0
-    """Good records beside them."""
+    """Number of good records besides the rejects."""
     where: Mapping[str, str] = field(default_factory=dict)
     skip: int = 0
 
 
 @dataclass(frozen=True)
 class AcceptedCase:
-    """Input of which one record must come, with these warnings, and no reject."""
+    """Input that must give one record, with these warnings, and no reject.
+
+    Attributes:
+        case: Name of the case.
+        files: File name, which may contain folders, to content.
+        where: The selection to ingest with.
+        repeats: Number of repeats besides the record.
+    """
 
     case: str
     files: Mapping[str, bytes]
     warnings: tuple[str, ...] = ()
     """A part of each warning, in order."""
     context: tuple[str, ...] = ()
-    """Texts that the context must hold."""
+    """Texts that the context must contain."""
     absent: tuple[str, ...] = ()
-    """Texts that neither context nor facts may hold."""
+    """Texts that neither context nor facts may contain."""
     where: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """A part of each remark on a whole file, in order."""
+    """A part of each note on a whole file, in order."""
     repeats: int = 0
 
 
 @dataclass(frozen=True)
 class Cases:
-    """The tables of one source."""
+    """The test cases of one source."""
 
     refused: tuple[RefusedCase, ...]
     accepted: tuple[AcceptedCase, ...]
 
 
 def cases_of(source: Source) -> Cases:
-    """The tables in the source's ``cases.py``: ``REFUSED`` and ``ACCEPTED``.
+    """Load the test cases in the source's ``cases.py``: ``REFUSED`` and ``ACCEPTED``.
+
+    Args:
+        source: The source.
 
     Raises:
         SourceError: There is no such module, or it does not load.
@@ -75,13 +92,18 @@ def cases_of(source: Source) -> Cases:
         raise SourceError(
             f"the source has no tables of cases: {error}",
             file=str(file),
-            remedy="define REFUSED and ACCEPTED there; see docs/adding-a-source.md",
+            remedy="define REFUSED and ACCEPTED in it; see docs/adding-a-source.md",
         ) from error
     return Cases(tuple(refused), tuple(accepted))
 
 
 def lay_out(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Write the files of a case into a folder, and return it."""
+    """Write the files of a case to a folder, and return the folder.
+
+    Args:
+        folder: An existing folder.
+        files: File name, which may contain folders, to content.
+    """
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""The forms in which a server can give a secret back: what test servers echo, and what tests look for in files."""
+"""The forms in which a server can echo a secret: sent by test servers, and searched for in files by tests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _ALIGNMENTS: Final = ("", "a", "ab")
 
 
 def echoes(secret: str) -> dict[str, str]:
-    """A secret in each form, by name.
+    """Return a secret in each form, by the name of the form.
 
     Args:
-        secret: In ASCII, as headers have it.
+        secret: In ASCII, as in headers.
     """
     data = secret.encode()
     forms = {
@@ -47,10 +47,14 @@ def echoes(secret: str) -> dict[str, str]:
 
 
 def traces(secret: str) -> Iterator[bytes]:
-    """What no file may have if a secret is in it in none of its forms: each form, less what is not its own."""
+    """Yield the byte strings of which no file may contain any, if the secret is to be in none of its forms.
+
+    Args:
+        secret: In ASCII, as in headers.
+    """
     for name, form in echoes(secret).items():
         if name.startswith("base64"):
-            # The letters at both ends are shared with the bytes beside.
+            # The letters at both ends also encode neighbouring bytes.
             form = form[2:-4]
         yield form.encode()
         if (escaped := form.encode("unicode_escape")) != form.encode():

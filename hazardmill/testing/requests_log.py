@@ -1,4 +1,4 @@
-"""The requests to a test server, in memory and, line by line, on disk: whatever the server writes down of each."""
+"""The log of the requests to a test server, in memory and, as JSON lines, on disk."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from hazardmill.errors import InputError, StoreLocked
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequest:
-    """One request. What a server writes down of it are further fields, ``written`` and ``ended_at`` among them."""
+    """One request. Subclasses add what a server logs, including ``written`` and ``ended_at``."""
 
     number: int
-    """Among all, from 1, in the order of arrival."""
+    """Number among all requests, from 1, in the order of arrival."""
 
 
 RowT = TypeVar("RowT", bound=LoggedRequest)
 
 
 class RequestsLog(Generic[RowT]):
-    """The requests of one server. With a file, each change of a request is a line handed to the system at once.
+    """The log of one server. With a file, each change of a request is written as a line at once.
 
-    A file that holds requests already is gone on with: numbers count on.
+    An existing file is continued: numbers count on.
 
     Args:
         read: Reads such a file.
         path: The file; null for memory only.
-        on_change: Told of each request whenever a line of it is written; must not raise.
+        on_change: Called with each request whenever it is added or changed; must not raise.
 
     Raises:
         InputError: The file holds something else.
-        StoreLocked: Another server writes it.
+        StoreLocked: Another server writes the file.
     """
 
     def __init__(
@@ -66,31 +66,31 @@ class RequestsLog(Generic[RowT]):
         return len(self._rows) + 1
 
     def add(self, row: RowT) -> RowT:
-        """Write down that a request has arrived. Its number is the next."""
+        """Log that a request has arrived. Its number must be the next one."""
         self._rows.append(row)
         self._tell(row)
         return row
 
     def change(self, row: RowT, **what: Any) -> RowT:  # noqa: ANN401  # fields
-        """Write down what has become known of a request."""
+        """Log new facts about a request; return the changed row."""
         changed = replace(row, **what)
         self._rows[row.number - 1] = changed
         self._tell(changed)
         return changed
 
     def end(self, row: RowT, *, written: bool) -> RowT:
-        """Write down that nothing more will be sent."""
+        """Log that nothing more will be sent."""
         return self.change(row, written=written, ended_at=time.time())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def _tell(self, row: RowT) -> None:
         if self._descriptor is not None:
-            # One write a line, with no buffer of ours: what is killed afterwards cannot take it back.
+            # One unbuffered write per line, so that a kill afterwards cannot lose it.
             line = json.dumps(asdict(row), separators=(",", ":"))
             os.write(self._descriptor, line.encode() + b"\n")
         if self._on_change is not None:
@@ -98,15 +98,15 @@ class RequestsLog(Generic[RowT]):
 
 
 def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT, ...]:
-    """The requests in a log file, each as its last line has it.
+    """Read the requests from a log file; the last line of each request counts.
 
     Args:
         path: The file.
-        row_of: Makes a row of its fields.
+        row_of: Makes a row from its fields.
         whose: The server with its article, for the message.
 
     Raises:
-        InputError: A line is none of such a log's.
+        InputError: A line does not belong to such a log.
     """
     rows: dict[int, RowT] = {}
     with path.open(encoding="utf-8", newline="\n") as lines:
@@ -124,5 +124,5 @@ def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT,
 
 def _foreign(path: Path, line: int, whose: str) -> InputError:
     return InputError(
-        f"this line is none of {whose} log", file=str(path), line=line, remedy="choose another file for the log"
+        f"this line does not belong to {whose} log", file=str(path), line=line, remedy="choose another file for the log"
     )

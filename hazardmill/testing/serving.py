@@ -1,4 +1,4 @@
-"""What test servers have in common: a thread of their own, its event loop, and an end that leaves nothing open."""
+"""What test servers have in common: their own thread and event loop, and a shutdown that leaves nothing open."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ENDS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Closable(Protocol):
-    """As much of a connection as has to be known to end it."""
+    """A connection, as far as it must be known to close it."""
 
     def reset(self) -> None:
-        """End it with RST."""
+        """Close it with RST."""
         ...
 
     async def close(self) -> None:
-        """End it in good order."""
+        """Close it in good order."""
         ...
 
 
@@ -38,12 +38,12 @@ ConnectionT = TypeVar("ConnectionT", bound=Closable)
 
 
 class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
-    """A server on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
+    """A server on 127.0.0.1 in a thread of its own. It runs for the duration of its ``with`` block.
 
     Args:
-        name: Of the thread.
+        name: Name of the thread.
         journal: The journal until the block begins.
-        port: Port to listen on; 0 for any that is free.
+        port: Port to listen on; 0 for any free one.
     """
 
     def __init__(self, name: str, journal: JournalT, port: int) -> None:
@@ -58,18 +58,18 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
 
     @abstractmethod
     def _open_journal(self) -> JournalT:
-        """The journal of a block that begins; whatever this raises keeps it from beginning."""
+        """Return the journal for a block that begins. If this raises, the block does not begin."""
 
     @abstractmethod
     def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ConnectionT:
-        """A client's connection."""
+        """Return the connection of a client."""
 
     @abstractmethod
     async def _answer_all(self, connection: ConnectionT) -> None:
         """Answer the requests of one connection, one after the other, until there are no more.
 
         Raises:
-            ConnectionError: The client is gone, or is to be thrown out.
+            ConnectionError: The client is gone, or is to be disconnected.
         """
 
     @property
@@ -80,7 +80,7 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
         return f"http://{_HOST}:{self._port}"
 
     def _look(self, look: Callable[[], T]) -> T:
-        """What ``look`` gives, called in the server's thread while that runs."""
+        """Return the result of ``look``, called in the server's thread while that runs."""
         loop = self._loop
         if loop is None or threading.current_thread() is self._thread:
             return look()
@@ -88,8 +88,8 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
         async def look_there() -> T:
             return look()
 
-        # Not in the caller's: between an answer's last byte and its last line in the journal, nothing else
-        # runs there.
+        # Not in the caller's thread: in the server's thread, nothing runs between an answer's last byte and its
+        # last line in the journal.
         return asyncio.run_coroutine_threadsafe(look_there(), loop).result()
 
     def __enter__(self) -> Self:
@@ -128,7 +128,7 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
         self._journal.close()
 
     async def _serve(self, ready: Callable[[], object]) -> None:
-        """Serve until told to stop; ``ready`` is called once the address is known."""
+        """Serve until stopped; ``ready`` is called once the address is known."""
         self._stop = asyncio.Event()
         server = await asyncio.start_server(self._connect, _HOST, self._wanted_port, backlog=_BACKLOG)
         self._loop, self._port = asyncio.get_running_loop(), server.sockets[0].getsockname()[1]
@@ -170,8 +170,12 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
 
 
 def serve_until_ended(server: LoopbackServer[Any, Any]) -> None:
-    """Serve as a command does: the address is the first line of output, and SIGINT and SIGTERM are the end."""
-    # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
+    """Serve as a command does: print the address as the first line, and stop at SIGINT or SIGTERM.
+
+    Args:
+        server: The server; not running yet.
+    """
+    # Block the signals before the server's thread starts, so that neither thread is ended by them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     with server:
         click.echo(server.address)

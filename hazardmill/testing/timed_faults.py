@@ -1,4 +1,4 @@
-"""Faults as a script spells them: a kind, and, for kinds that take them, seconds (``500``, ``slow:2.5``)."""
+"""Faults as written in scripts: a kind and, for some kinds, seconds (``500``, ``slow:2.5``)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import ClassVar, Self
 
 @dataclass(frozen=True, slots=True)
 class TimedFault:
-    """One fault of a server, which says in a subclass what kinds it has.
+    """One fault of a server. Subclasses define the kinds.
+
+    Args:
+        kind: What goes wrong.
+        seconds: Duration, for kinds that take one; null for the kind's default.
 
     Raises:
-        ValueError: There is no such kind, or its seconds make no sense.
+        ValueError: There is no such kind, or it does not take these seconds.
     """
 
     kind: StrEnum
@@ -21,7 +25,7 @@ class TimedFault:
 
     _kinds: ClassVar[type[StrEnum]]
     _default_seconds: ClassVar[Mapping[str, float | None]]
-    """Kinds that take seconds, and how many if nobody says."""
+    """Kinds that take seconds, and their defaults."""
 
     def __post_init__(self) -> None:
         kind = self._kinds(self.kind)
@@ -38,14 +42,14 @@ class TimedFault:
 
     @classmethod
     def of_word(cls, word: str, *, also: Iterable[str] = ()) -> Self:
-        """The fault that a word spells.
+        """Parse a fault.
 
         Args:
-            word: A kind, and, behind a colon, seconds.
-            also: Words for something else that may stand in its place, for the message.
+            word: A kind, optionally followed by a colon and seconds.
+            also: Other accepted words, for the message.
 
         Raises:
-            ValueError: There is no such kind, or its seconds make no sense.
+            ValueError: There is no such kind, or it does not take these seconds.
         """
         kind, colon, seconds = word.partition(":")
         if kind not in list(cls._kinds):

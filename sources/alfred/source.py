@@ -1,4 +1,4 @@
-"""ALFRED as a source: a folder a trial, each with its ``traj_data.json``."""
+"""ALFRED as a source: one folder per trial, each with its ``traj_data.json``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRIAL_FILE: Final = "traj_data.json"
 _TRIAL_FOLDER: Final = "trial_"
 _SPLITS: Final = ("train", "valid_seen", "valid_unseen", "tests_seen", "tests_unseen")
 _MAX_BYTES: Final = 1 << 24
-"""The longest published file has 863 kB."""
+"""Maximum size of a file in bytes. The longest published file has 863 kB."""
 _UNKNOWN: Final = "not given"
 
 
@@ -61,7 +61,7 @@ class Alfred(Source):
     folder: ClassVar[Path] = Path(__file__).parent
 
     def find(self, path: Path) -> list[InputFile]:
-        """The file of each trial at any depth, also where a trial's folder lacks it. Other files are ignored."""
+        """Return the file of each trial at any depth, even if a trial's folder lacks it. Other files are ignored."""
         if not path.is_dir():
             return [_input(path, path.parent)] if path.suffix.lower() == ".json" else []
         found, refused = [], []
@@ -78,7 +78,7 @@ class Alfred(Source):
         return [*(found if complete else ()), *refused]
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """The one record of a trial."""
+        """Yield the one record of a trial."""
         text = read_text(file.path, limit=_MAX_BYTES)
         if not isinstance(text, str):
             yield self.reject(file, text)
@@ -110,7 +110,7 @@ def _input(file: Path, root: Path) -> InputFile:
 
 
 def _split(trial: Path) -> str | None:
-    """Test splits hold trials, the others hold a folder a task which holds trials."""
+    """Test splits hold trials directly; the others hold one folder of trials per task."""
     return next((folder.name for folder in trial.parents[:2] if folder.name in _SPLITS), None)
 
 

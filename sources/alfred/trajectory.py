@@ -1,4 +1,4 @@
-"""A ``traj_data.json`` read and checked: what people said, where, with what, and the plan if there is one."""
+"""Reads and checks a ``traj_data.json``: what people said, where, with which objects, and the plan if there is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hazardmill.ingest.sources import InputRefusal
 from .wording import NOTHING, TASK_TYPES, act, readable
 
 SHORTEST: Final = 8
-"""Characters a task_desc must have; in the published files the shorter ones are sentences cut off."""
+"""Minimum number of characters of a task_desc; shorter ones in the published files are truncated sentences."""
 
 _LONGEST_ID: Final = 255
 
@@ -25,7 +25,7 @@ _CORRECT = "correct the annotation, or remove the trial"
 
 
 class AlfredError(Exception):
-    """A file that is refused, and why; never leaves this source."""
+    """A file is refused; says why. Never leaves this source."""
 
     def __init__(self, reason: str, message: str, remedy: str = _AS_PUBLISHED, task_id: str | None = None) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class AlfredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be done with what; null where a kind of task has no such part, or the file does not say."""
+    """What to do with which objects; null if a kind of task has no such part, or if the file does not say."""
 
     what: str | None = None
     into: str | None = None
@@ -60,7 +60,7 @@ class Trajectory:
 
 
 def read_trajectory(text: str, folder: str) -> Trajectory:
-    """The trial a file holds.
+    """Parse the trial in a file.
 
     Args:
         text: The file.
@@ -152,7 +152,7 @@ def _task_type(root: dict[str, Any]) -> str | None:
 
 
 def _annotations(root: dict[str, Any], warnings: list[str]) -> tuple[list[str], list[str]]:
-    """Instructions and steps, each once, in order."""
+    """Return instructions and steps without duplicates, in order."""
     turk = root.get("turk_annotations")
     if not isinstance(turk, dict):
         what = f"turk_annotations is {_kind(turk)}" if "turk_annotations" in root else "there are no turk_annotations"
@@ -211,7 +211,7 @@ def _steps(ann: dict[str, Any], number: int) -> list[str]:
 
 
 def _scene(root: dict[str, Any], warnings: list[str]) -> tuple[str | None, list[str]]:
-    """The kind of room, and the kinds of objects in it that can be moved."""
+    """Return the kind of room, and the kinds of movable objects in it."""
     scene = root.get("scene")
     if scene is None:
         warnings.append("there is no scene: room and objects are not known")
@@ -301,7 +301,7 @@ def _action(step: object, number: int) -> tuple[str, list[str]]:
 
 
 def _line(text: str, what: str) -> str:
-    """A text on one line: no blanks at its edges, one blank for every run of blanks and newlines."""
+    """Put a text on one line, with runs of blanks and newlines collapsed."""
     line = " ".join(text.split())
     wrong = re.search("[\0\ud800-\udfff]", line)
     if wrong:

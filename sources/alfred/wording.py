@@ -1,4 +1,4 @@
-"""Names and acts of ALFRED in words: ``sinkbasin`` and ``SinkBasin`` are both "sink basin"."""
+"""ALFRED's names and actions in words: ``sinkbasin`` and ``SinkBasin`` both become "sink basin"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TASK_TYPES: Final = {
     "pick_heat_then_place_in_recep": "pick, heat, then place in receptacle",
     "pick_clean_then_place_in_recep": "pick, clean, then place in receptacle",
 }
-"""All task types there are, and how they read."""
+"""All task types, and how they read."""
 
 # Plans write names in one piece and in lower case, so that only a list can part them. Names of one word need no entry.
 _NAMES = (
@@ -42,7 +42,7 @@ _ACTS: Final = {
     "ToggleObject": "toggle {}",
 }
 NOTHING: Final = "NoOp"
-"""The act that ends most plans and does nothing."""
+"""The action that ends most plans and does nothing."""
 
 # Things are put on these, and in everything else.
 _SURFACES: Final = frozenset(
@@ -54,12 +54,12 @@ _SURFACES: Final = frozenset(
 
 
 def readable(name: str) -> str:
-    """A name in words: known ones from the list, others parted where capitals begin a word."""
+    """Return a name in words: from the list if known, otherwise split before capitals."""
     return _PARTED.get(name.lower()) or " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", name).lower().split())
 
 
 def act(action: str, args: Sequence[str]) -> str | None:
-    """A step of a plan in words; null if it is not one of ALFRED's acts with as many arguments as it takes."""
+    """Return a step of a plan in words; null if it is not an ALFRED action with the right number of arguments."""
     words = [readable(arg) for arg in args]
     if action == "PutObject" and len(words) == 2:
         words.insert(1, "on" if words[1] in _SURFACES else "in")

@@ -1,4 +1,4 @@
-"""Text to nested expressions: the parentheses of BDDL, with line numbers. Says nothing of what they mean."""
+"""Parses text to nested expressions: the parentheses of BDDL, with line numbers, without interpreting them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 from hazardmill.ingest.sources import InputRefusal
 
 MAX_DEPTH: Final = 40
-"""Nesting allowed; published activities stay under ten. The bound lets everything after it recurse."""
+"""Maximum nesting; published activities stay under ten. The bound makes later recursion safe."""
 
 _TOKEN = re.compile(r"(?P<skip>[ \t\r\f\v]+|;[^\n]*)|(?P<newline>\n)|(?P<paren>[()])|(?P<word>\\|[^\s();\\]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A name, a keyword, or whatever else stands between blanks and parentheses; lower case."""
+    """A name, a keyword, or any other text between blanks and parentheses, in lower case."""
 
     text: str
     line: int
@@ -25,7 +25,7 @@ class Word:
 
 @dataclass(slots=True)
 class Group:
-    """What one pair of parentheses holds."""
+    """The content of one pair of parentheses."""
 
     line: int
     items: list[Word | Group] = field(default_factory=list)
@@ -46,12 +46,12 @@ class Group:
         return [item for item in self.items if isinstance(item, Group)]
 
     def form(self) -> str:
-        """The group as text, for comparing and quoting."""
+        """Return the group as text, for comparing and quoting."""
         return f"({' '.join(item.text if isinstance(item, Word) else item.form() for item in self.items)})"
 
 
 class BddlError(Exception):
-    """A problem file that is refused, and why; never leaves this source."""
+    """A problem file is refused; says why. Never leaves this source."""
 
     def __init__(self, reason: str, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class BddlError(Exception):
 
 
 def parse(text: str) -> list[Word | Group]:
-    """The expressions of a file, in order. Comments run from ``;`` to the end of the line.
+    """Parse the expressions of a file, in order. Comments run from ``;`` to the end of the line.
 
     Raises:
         BddlError: Parentheses do not match, or nest too deeply.

@@ -1,4 +1,4 @@
-"""An activity read and checked: objects, initial literals, goal. Refuses what BEHAVIOR's own format does not allow."""
+"""Reads and checks an activity: objects, initial literals, goal. Refuses what BEHAVIOR's own format does not allow."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _negated(group: Group) -> Group:
 
 
 def quantified(group: Group) -> tuple[list[tuple[str, str]], Group]:
-    """The variables (name, type) and the body of a quantified condition.
+    """Return the variables (name, type) and the body of a quantified condition.
 
     Raises:
         BddlError: It does not have the form of its quantifier.
@@ -234,12 +234,12 @@ def quantified(group: Group) -> tuple[list[tuple[str, str]], Group]:
 
 
 def plain(name: str) -> str:
-    """A name of the goal without its question mark: variables and objects are written alike there."""
+    """Return a name in the goal without its question mark, which variables and objects may both have."""
     return name.removeprefix("?")
 
 
 def readable(name: str) -> str:
-    """A synset or room in words: ``chlorine__bottle.n.01`` is "chlorine bottle"."""
+    """Return a synset or room in words: ``chlorine__bottle.n.01`` is "chlorine bottle"."""
     return " ".join(re.sub(r"\.[a-z]\.[0-9]+$", "", name).replace("_", " ").split())
 
 

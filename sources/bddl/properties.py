@@ -1,4 +1,4 @@
-"""What BEHAVIOR says of its kinds of objects: the table ``generated_data/synsets.csv`` beside the activities."""
+"""The properties of BEHAVIOR's kinds of objects, from ``generated_data/synsets.csv`` next to the activities."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _PHRASES: Final = {
     "fillable": "can be filled",
 }
 _MAX_BYTES: Final = 8 << 20
-"""The table of release 3.6.0 has 284 kB."""
+"""Maximum size of the table in bytes. That of release 3.6.0 has 284 kB."""
 
 Properties = Mapping[str, tuple[str, ...]]
-"""Synset to what is said of it; only what bears on danger."""
+"""Synset to its properties, as far as they bear on danger."""
 
 
 def table_of(definitions: Path) -> Path | None:
-    """The table that belongs to a folder of activities; null if there is none."""
+    """Return the table that belongs to a folder of activities; null if there is none."""
     table = definitions.parent / "generated_data" / TABLE
     return table if definitions.name == DEFINITIONS and kind_of(table) is not FileKind.MISSING else None
 
 
 def read_properties(table: Path) -> Properties | InputRefusal:
-    """The properties of all synsets, or why the table cannot be used. Columns are found by name, others ignored."""
+    """Read the properties of all synsets, or say why the table cannot be used. Unknown columns are ignored."""
     try:
         known = table.stat()
     except OSError as error:

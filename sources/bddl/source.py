@@ -1,4 +1,4 @@
-"""BDDL as a source: a folder an activity, each with its ``problem0.bddl``."""
+"""BDDL as a source: one folder per activity, each with its ``problem0.bddl``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .wording import Wording
 _PROBLEM_FILE: Final = "problem0.bddl"
 _PACKAGE: Final = "bddl"
 _NO_FILE: Final = frozenset({"not_a_file", "dangling_link", "link_loop", "unreadable"})
-"""Reasons for which nobody knows what the table says; what is read and is no table is a remark only."""
+"""Reasons for which the table's content is unknown; a readable file that is not a table only gives a note."""
 _MAX_BYTES: Final = 1 << 20
-"""Published activities have at most 7,501 bytes."""
+"""Maximum size of a problem file in bytes. Published activities have at most 7,501."""
 
 
 class Bddl(Source):
@@ -39,8 +39,8 @@ class Bddl(Source):
     facts = ("activity", "object_types", "rooms", "init", "goal", "synsets")
     folder: ClassVar[Path] = Path(__file__).parent
 
-    def installed(self) -> Path | None:
-        """The folder of the package ``bddl``, if it is installed with its activities; nothing of it is imported."""
+    def find_installed(self) -> Path | None:
+        """Return the folder of the package ``bddl`` if it is installed with its activities, without importing it."""
         try:
             spec = importlib.util.find_spec(_PACKAGE)
         except (ImportError, ValueError):
@@ -50,7 +50,7 @@ class Bddl(Source):
         return next((home for home in homes if (home / DEFINITIONS).is_dir()), None)
 
     def find(self, path: Path) -> list[InputFile]:
-        """The problem file of each activity folder, also where it turns out missing, after the table of properties.
+        """Return the table of properties, then the problem file of each activity folder, even if it is missing.
 
         Other files beside the folders are ignored.
         """
@@ -72,7 +72,7 @@ class Bddl(Source):
         return [*tables, *found, *refused]
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """The one record of a problem file. Of the table of properties, only what is wrong with it."""
+        """Yield the one record of a problem file; for the table of properties, only what is wrong with it."""
         if file.path.name == TABLE:
             properties = read_properties(file.path)
             if isinstance(properties, InputRefusal) and properties.reason in _NO_FILE:

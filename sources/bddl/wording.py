@@ -43,22 +43,22 @@ _INLINE: Final = {"forall": "each", "exists": "some"}
 
 
 class Wording:
-    """Names the objects of one problem: by their type, with a number where there are several of it."""
+    """Names the objects of one problem by their type, with a number if there are several."""
 
     def __init__(self, problem: Problem) -> None:
         self._types = problem.objects
         self._counts = Counter(problem.objects.values())
 
     def init(self, literals: list[Group]) -> list[str]:
-        """One sentence a literal."""
+        """Return one sentence per literal."""
         return [self.condition(literal, {}) for literal in literals]
 
     def goal(self, condition: Group) -> str:
-        """The goal as one sentence."""
+        """Return the goal as one sentence."""
         return self.condition(condition, {})
 
     def condition(self, group: Group, bound: dict[str, str]) -> str:
-        """Any condition in words; ``bound`` maps a variable to its phrase."""
+        """Return any condition in words; ``bound`` maps a variable to its phrase."""
         if group.head in CONNECTIVES:
             return f" {group.head} ".join(
                 self._part(part, bound, alone=len(group.groups) == 1) for part in group.groups
@@ -76,7 +76,7 @@ class Wording:
         return self._literal(group, bound, holds=True)
 
     def _part(self, group: Group, bound: dict[str, str], *, alone: bool = False) -> str:
-        """A condition inside another: in parentheses unless it is short and clear."""
+        """Return a condition inside another one, in parentheses unless it is short and clear."""
         text = self.condition(group, bound)
         simple = group.head in _PHRASES or (group.head in _INLINE and _is_plain(group, group.groups[-1]))
         return text if alone or simple or (group.head == "not" and group.groups[0].head in _PHRASES) else f"({text})"

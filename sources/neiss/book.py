@@ -1,4 +1,4 @@
-"""The code book: code to label, and label back to code where a file holds labels."""
+"""The code book: code to label, and label back to code for files that hold labels."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A row's cells into what a record says.
+"""Decodes the cells of a row to the content of a record.
 
-A year repeats a few hundred dates, ages and codes in 400,000 rows: each spelling is decoded once a file and then looked
-up. A cell that is refused ends its row by an exception, so that the usual row is spared a check a cell.
+A year repeats a few hundred dates, ages and codes in 400,000 rows: each spelling is decoded once per file and then
+looked up. A refused cell ends its row by an exception, so that the usual row is spared a check per cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .header import Header, names_case_number
 UNKNOWN: Final = "not recorded"
 _MOST_KEPT: Final = 1 << 13
 _LONGEST_KEPT: Final = 100
-"""Spellings remembered a column, and letters one may have, so that a column of rubbish does not fill memory."""
+"""Maximum spellings remembered per column, and letters of one, so that a garbage column does not fill memory."""
 
 # Columns of codes and the part of the code book that they use.
 _BOOK: Final = {
@@ -46,11 +46,11 @@ _HEADER_AGAIN: Final = InputRefusal("repeated_header", "the header again, in the
 
 
 Decoded: TypeAlias = "tuple[str, str, dict[str, JsonValue], tuple[str, ...]]"
-"""What a row says: native id, context, facts, warnings."""
+"""The content of a row: native id, context, facts, warnings."""
 
 
 class RowRefused(Exception):
-    """A cell cannot be read, and so the row cannot."""
+    """A cell cannot be read, so the row cannot be used."""
 
     def __init__(self, refusal: InputRefusal, native_id: str | None = None) -> None:
         super().__init__(refusal.message)
@@ -62,7 +62,7 @@ class RowRefused(Exception):
 _Code: TypeAlias = "tuple[int | None, str | None, tuple[str, ...]]"
 """Code, label, warnings."""
 _Age: TypeAlias = "tuple[int | None, str | None, str, InputRefusal | None]"
-"""Years, group, words of the context, and why the age cannot be."""
+"""Years, group, words of the context, and why the age is impossible."""
 _Products: TypeAlias = "tuple[tuple[int, ...], tuple[str, ...], str, tuple[str, ...]]"
 """Codes, labels, words of the context, warnings."""
 
@@ -71,7 +71,7 @@ V = TypeVar("V")
 
 
 class _Known(dict[K, V], Generic[K, V]):
-    """Spelling to meaning; ``decode`` gives those not met yet, and raises RowRefused where there is none."""
+    """Spelling to meaning; ``decode`` adds new ones, and raises RowRefused if there is no meaning."""
 
     def __missing__(self, spelling: K) -> V:
         meaning = self.decode(spelling)
@@ -84,7 +84,7 @@ class _Known(dict[K, V], Generic[K, V]):
 
 
 class _Codes(_Known[str, _Code]):
-    """A column of codes, or of labels: one or the other for a whole file."""
+    """A column of codes or of labels, the same for a whole file."""
 
     def __init__(self, column: str, labels: bool) -> None:
         self._column = column
@@ -182,7 +182,7 @@ class RowDecoder:
         self._dates = _Dates(header, year, day_zero)
 
     def decode(self, cells: list[str]) -> Decoded:
-        """What a row of the header's width says.
+        """Decode a row with the header's width.
 
         Raises:
             RowRefused: A cell cannot be read.
@@ -254,7 +254,7 @@ class RowDecoder:
         )
 
     def _second(self, diagnosis_cell: str, part_cell: str) -> tuple[str | None, str | None, str, tuple[str, ...]]:
-        """The second injury: diagnosis, body part, line of the context, warnings.
+        """Return the second injury: diagnosis, body part, line of the context, warnings.
 
         A blank body part is none, and not code 0 (internal). Nor is 0 without a diagnosis, which is what a program
         writes that fills blanks with zeros.
@@ -268,7 +268,7 @@ class RowDecoder:
 
 
 def labelled_columns(header: Header, rows: Iterable[list[str]]) -> frozenset[str]:
-    """The coded columns that hold labels, by what most of these rows hold there; in the others labels are refused."""
+    """Return the coded columns that hold labels, judged by most of these rows; labels in other columns are refused."""
     columns = [(column, header.columns[column]) for column in _BOOK if column in header.columns]
     votes = dict.fromkeys(_BOOK, 0)
     for cells in rows:

@@ -1,4 +1,4 @@
-"""The header of a NEISS file: which column is what, under any of the names it has been published with."""
+"""The header of a NEISS file: identifies each column under any of its published names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BY_SUFFIX: Final = {".tsv": "\t", ".csv": ","}
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file's columns are: ``columns`` maps our name to the place, ``width`` counts all of them."""
+    """The columns of a file: ``columns`` maps our name to the position, ``width`` is the number of all columns."""
 
     separator: str
     columns: dict[str, int]
@@ -54,12 +54,12 @@ class Header:
 
 
 def names_case_number(cell: str) -> bool:
-    """Whether a cell is a name of the case number's column: the header again, as where files were put together."""
+    """Whether a cell is a name of the case number's column, that is a repeated header in concatenated files."""
     return _CANONICAL.get(_normalised(cell)) == "case_number"
 
 
 def read_header(text: str, suffix: str) -> Header | InputRefusal:
-    """The header in a file's first line, or why the file cannot be read; ``suffix`` is that of the file's name."""
+    """Return the header in a file's first line, or why the file cannot be read; ``suffix`` is that of the file name."""
     separator = max(_SEPARATORS, key=text.count)
     expected = _BY_SUFFIX.get(suffix.lower(), separator)
     if (separator != expected or separator == ";") and text.count(separator):
@@ -82,7 +82,7 @@ def read_header(text: str, suffix: str) -> Header | InputRefusal:
 
 
 def header_of(names: list[str], separator: str) -> Header | InputRefusal:
-    """The header that these column names are, or what is wrong with them."""
+    """Return the header with these column names, or what is wrong with them."""
     columns: dict[str, int] = {}
     ignored: list[str] = []
     for place, name in enumerate(names):

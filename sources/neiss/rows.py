@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 from hazardmill.ingest.sources import InputRefusal, SourceLine
 
 _MOST_LINES: Final = 5
-"""Lines that a quoted narrative may run over before its quotation mark counts as forgotten."""
+"""Maximum number of lines of a quoted narrative before its closing quote counts as missing."""
 _NO_TEXT: Final = "\t ,\r\x1a"
 
 
 class Row(NamedTuple):
-    """One row: its cells, or why there are none."""
+    """One row: its cells, or why they cannot be read."""
 
     line: int
     cells: list[str]
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
 
 def read_rows(lines: Iterable[SourceLine], separator: str, width: int) -> Iterator[Row]:
-    """The rows after the header; lines without any text are passed over."""
+    """Yield the rows after the header; blank lines are skipped."""
     return _tab_rows(lines, width) if separator == "\t" else _comma_rows(filter(_says_something, lines), width)
 
 
@@ -109,7 +109,7 @@ def _comma_rows(lines: Iterable[SourceLine], width: int) -> Iterator[Row]:
 def _continued(
     line: SourceLine, source: Iterator[SourceLine], ahead: deque[SourceLine], width: int
 ) -> list[str] | None:
-    """The cells of a row that runs over several lines; null, and nothing consumed, if its quote never closes."""
+    """Return the cells of a row over several lines; null, consuming nothing, if its quote never closes."""
     text = line.text
     for taken in range(_MOST_LINES):
         if taken == len(ahead):
@@ -136,7 +136,7 @@ def _is_row(text: str, width: int) -> bool:
 
 
 def _cells(text: str) -> list[str] | None:
-    """The cells in a text; null if a quoted cell goes on after it."""
+    """Return the cells in a text; null if a quoted cell continues after it."""
     try:
         return next(csv.reader([text], strict=True))
     except csv.Error as error:
@@ -153,7 +153,7 @@ _FORGOTTEN_QUOTE: Final = InputRefusal(
 
 
 def field_count(fields: int, width: int) -> InputRefusal:
-    """The refusal of a row of so many fields under a header of ``width``."""
+    """Return the refusal of a row whose number of fields differs from the header's ``width``."""
     return InputRefusal(
         "field_count",
         f"the row has {fields} fields, the header {width}",

@@ -21,21 +21,21 @@ from .rows import Row, field_count
 
 _ESCAPE: Final = re.compile(r"_x00(09|0A|0D|5F)_", re.IGNORECASE)
 _MOST_TEXTS: Final = 256 << 20
-"""Bytes of memory of the texts that cells share: one wide letter makes four bytes of each in its text."""
+"""Maximum memory in bytes of the texts that cells share; one wide letter makes all letters of its text wide."""
 _MOST_COLUMNS: Final = 1000
 _MOST_ROWS: Final = 1 << 20
 _MOST_UNFINISHED: Final = 4 << 20
-"""Bytes within one row or one text."""
+"""Maximum bytes of one row or one text."""
 _CHUNK: Final = 1 << 16
 _MEND: Final = "save the workbook again, or give the same year as .tsv"
 
 
 class Forbidden(Exception):
-    """The XML has what no spreadsheet writes."""
+    """The XML contains something that no spreadsheet writes."""
 
 
 class TooLarge(Exception):
-    """A part of the workbook exceeds what it may have."""
+    """A part of the workbook exceeds its limit."""
 
 
 class _Reader:
@@ -55,7 +55,7 @@ class _Reader:
         self._phonetic = False
 
     def _begin(self, root: str) -> None:
-        """Learn the names of the elements from that of the root, which may have a prefix."""
+        """Derive the names of the elements from the root's, which may have a prefix."""
         prefix = root[: root.rfind(":") + 1]
         self._c, self._v, self._t, self._row, self._data, self._item, self._reading = (
             prefix + name for name in ("c", "v", "t", "row", "sheetData", "si", "rPh")
@@ -72,7 +72,7 @@ class _Reader:
 
 
 def parsed(stream: IO[bytes], reader: _Reader) -> Iterator[None]:
-    """Feed a part to a reader, a chunk a step."""
+    """Feed a part to a reader, one chunk per step."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _forbid
@@ -140,7 +140,7 @@ class TextReader(_Reader):
 
 
 class SheetReader(_Reader):
-    """The rows of a sheet; empty ones are passed over.
+    """Reads the rows of a sheet; empty ones are skipped.
 
     Attributes:
         texts: The texts that cells share.
@@ -248,7 +248,7 @@ class SheetReader(_Reader):
 
 
 def _plain_number(value: str) -> str:
-    """A number without ``.0`` and exponent, if it is whole: some programs write 201227717 as 2.01227717E8."""
+    """Return a whole number without ``.0`` and exponent: some programs write 201227717 as 2.01227717E8."""
     try:
         number = float(value)
     except ValueError:

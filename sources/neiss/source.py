@@ -32,7 +32,7 @@ _PACKED: Final = frozenset({".gz", ".zip", ".bz2", ".xz", ".7z", ".zst"})
 _ROWS_AHEAD: Final = 200
 _LETTERS_AHEAD: Final = 1 << 23
 _MOST_NAMED: Final = 12
-"""Columns that a note names."""
+"""Maximum number of columns that a note names."""
 
 
 class Neiss(Source):
@@ -66,15 +66,15 @@ class Neiss(Source):
     folder: ClassVar[Path] = Path(__file__).parent
 
     def find(self, path: Path) -> list[InputFile]:
-        """A file itself; of a folder the table files in it, packed ones too, but no code book and no hidden files."""
+        """Return the file itself, or the table files of a folder, even packed ones, but no code book or hidden file."""
         return find_files(path, _is_table)
 
     def essence(self, record: Record) -> str:
-        """The narrative: the same case exported twice differs in columns, but tells the same."""
+        """Return the narrative: the same case exported twice differs in columns, but not in its narrative."""
         return str(record.facts["narrative"])
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """One record a row."""
+        """Yield one record per row."""
         problem = whole_file_problem(file.path, workbooks=True)
         if problem is not None:
             yield self.reject(file, problem)
@@ -152,7 +152,7 @@ class Neiss(Source):
 
 
 def _first_rows(rows: Iterator[Row]) -> list[Row]:
-    """The rows that are looked at before any is decoded; fewer if they are long."""
+    """Return the rows that are inspected before any is decoded; fewer if they are long."""
     first: list[Row] = []
     letters = 0
     for row in itertools.islice(rows, _ROWS_AHEAD):

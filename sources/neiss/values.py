@@ -1,4 +1,4 @@
-"""The cells of a NEISS row, read one by one. Each function refuses what it cannot read; none guesses."""
+"""Reads the cells of a NEISS row one by one. Each function refuses what it cannot read; none guesses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTHING_SAID: Final = frozenset(("", "NS", "N.S.", "NOT STATED", "UNK", "UNKNOW
 
 
 def narrative(first: str, second: str = "") -> str | InputRefusal:
-    """The narrative in one line. Two columns are one text cut anywhere, also within a word."""
+    """Return the narrative in one line. Two columns hold one text, cut anywhere, even within a word."""
     # Most narratives need nothing done to them, which is quicker to see than to do.
     plain = not second and first.isprintable() and "  " not in first and first[:1] not in ' "' and first[-1] != " "
     text = first if plain else " ".join((_unquoted(first) + _unquoted(second)).split())
@@ -51,13 +51,13 @@ def _spreadsheet_error(text: str, column: str) -> InputRefusal | None:
 
 
 def remark(cell: str) -> str | None:
-    """A free text beside a code, in one line; null where it says nothing."""
+    """Return a free text next to a code, in one line; null if it says nothing."""
     text = " ".join(_unquoted(cell).split())
     return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else coarsen_ages(text)
 
 
 def case_number(cell: str) -> str | InputRefusal:
-    """The case number as digits, without the ``.0`` of a spreadsheet and without leading zeros."""
+    """Return the case number as digits, without the ``.0`` of a spreadsheet and without leading zeros."""
     if len(cell) <= 12 and cell.isdigit() and cell.isascii() and cell[0] != "0":
         return cell
     text = _bare(cell)
@@ -75,7 +75,7 @@ def case_number(cell: str) -> str | InputRefusal:
 
 
 def is_label(cell: str) -> bool | None:
-    """Whether a cell of a coded column holds words and no code; null where it is blank or neither."""
+    """Whether a cell of a coded column holds words instead of a code; null if it is blank or neither."""
     text = _bare(cell)
     if not text or text in SPREADSHEET_ERRORS or _EXPONENT.fullmatch(text):
         return None
@@ -85,7 +85,7 @@ def is_label(cell: str) -> bool | None:
 
 
 def code(cell: str, column: str) -> int | InputRefusal | None:
-    """A numeric code; null where the cell is blank."""
+    """Return a numeric code; null if the cell is blank."""
     text = _bare(cell)
     if not text:
         return None
@@ -102,7 +102,7 @@ def code(cell: str, column: str) -> int | InputRefusal | None:
 
 
 def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int | InputRefusal | None:
-    """The code of a label, in a column that holds labels.
+    """Return the code of a label, in a column that holds labels.
 
     Args:
         cell: The label.
@@ -130,12 +130,12 @@ def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int 
 
 
 def label_key(label: str) -> str:
-    """What two spellings of one label share. The question mark stays: ``FD`` and ``? FD`` are two labels."""
+    """Return what two spellings of one label share. The question mark stays: ``FD`` and ``? FD`` are two labels."""
     return "".join(letter for letter in label.casefold() if letter.isalnum() or letter == "?")
 
 
 def age(value: int | None) -> tuple[int | None, str | None, str | None] | InputRefusal:
-    """Age in whole years, age group, and the age in words; all null where it was not recorded.
+    """Return age in whole years, age group, and the age in words; all null if it was not recorded.
 
     Codes: 0 not recorded, 2 to 120 years, 201 to 223 = 1 to 23 months (201 also under one month). Whoever is over 89 is
     90, in words 90+.
@@ -158,7 +158,7 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | InputR
 
 
 def treatment_date(cell: str, year: int | None, day_zero: datetime.date | None = None) -> datetime.date | InputRefusal:
-    """The day of treatment, from MM/DD/YYYY or what spreadsheets make of it.
+    """Return the day of treatment, from MM/DD/YYYY or what spreadsheets make of it.
 
     Args:
         cell: The text.

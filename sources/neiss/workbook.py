@@ -50,7 +50,7 @@ _UNREADABLE: Final = (
 
 
 def is_workbook(path: Path) -> bool:
-    """Whether a file is a workbook by name and by its first bytes, be it one that can be read or not."""
+    """Whether a file is a workbook by its name and first bytes, readable or not."""
     if path.suffix.lower() not in SUFFIXES:
         return False
     with path.open("rb") as stream:
@@ -59,7 +59,7 @@ def is_workbook(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The sheet of data of a workbook."""
+    """The data sheet of a workbook."""
 
     path: Path
     name: str
@@ -75,7 +75,7 @@ class Sheet:
         return int(found[1]) if found else None
 
     def rows(self) -> Iterator[Row]:
-        """The rows that are not empty; ``line`` is the row's number. Where the workbook breaks off, a refusal is last.
+        """Yield the non-empty rows; ``line`` is the row's number. If the workbook breaks off, a refusal is last.
 
         Cells are texts: whole numbers without a point or an exponent, other numbers as they are written, dates as the
         count of days. Every row is as wide as the first.
@@ -104,7 +104,7 @@ class Sheet:
 
 
 def find_sheet(path: Path) -> Sheet | InputRefusal:
-    """The sheet of data in a workbook, or why it cannot be read."""
+    """Open the data sheet of a workbook, or say why it cannot be read."""
     with path.open("rb") as stream:
         if stream.read(8) == _OLE:
             return _old_or_encrypted(path)

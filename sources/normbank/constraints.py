@@ -10,11 +10,11 @@ _LONGEST_KEPT: Final = 200
 so that memory does not grow with the file."""
 
 _KNOWN: Final[dict[str, str]] = {}
-"""Atoms met before that parse, in words."""
+"""Known atoms that parse, in words."""
 
 
 def in_words(constraints: str) -> tuple[list[str], tuple[str, ...]]:
-    """The atoms of a constraints cell in words, and a warning for each one that is odd.
+    """Return the atoms of a constraints cell in words, and a warning for each odd one.
 
     What does not parse is kept as it is: it may still mean something to a reader. What is empty is left out.
     """
@@ -45,7 +45,7 @@ def _met_first(atoms: list[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _phrase(atom: str) -> str | None:
-    """One atom in words; null if it is not a name, a relation that begins with "is", and a quoted value."""
+    """Return one atom in words; null if it is not a name, a relation that begins with "is", and a quoted value."""
     stated, _, quoted = atom.partition(" '")
     name, is_, relation = f"{stated} ".partition(" is ")
     bare = name.removeprefix("[PERSON]'s ").removeprefix("[OTHER]'s ").strip()

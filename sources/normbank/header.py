@@ -1,4 +1,4 @@
-"""The header of a NormBank file: where the four columns are that are read, and the one that is checked."""
+"""The header of a NormBank file: positions of the four columns that are read, and of the one that is checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AS_PUBLISHED: Final = "give NormBank.csv as it was published, with its header"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file's columns are."""
+    """The columns of a file."""
 
     pick: Callable[[Sequence[str]], tuple[str, ...]]
     """A row's setting, behavior, constraints and norm."""
@@ -29,11 +29,11 @@ class Header:
     label: int | None
     width: int
     extra: tuple[str, ...]
-    """Columns that no published NormBank file has, or only its extended build."""
+    """Columns that no published NormBank file has, except its extended build."""
 
 
 def read_header(lines: Iterator[SourceLine]) -> Header | InputRefusal:
-    """The header, the first line that is not blank, or why the file cannot be read."""
+    """Return the header from the first non-blank line, or why the file cannot be read."""
     line = next((line for line in lines if line.refusal or line.text.strip()), None)
     if line is None:
         return InputRefusal("no_rows", "the file holds nothing but blanks", _AS_PUBLISHED)
@@ -61,7 +61,7 @@ def read_header(lines: Iterator[SourceLine]) -> Header | InputRefusal:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a row is a header again, as in files that were put one after the other."""
+    """Whether a row repeats the header, as in concatenated files."""
     return {_normalised(cell) for cell in cells}.issuperset(REQUIRED)
 
 

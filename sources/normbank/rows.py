@@ -1,4 +1,4 @@
-"""The rows of a comma file, each with its line and none swallowed by its neighbour."""
+"""The rows of a comma-separated file, each with its line and none swallowed by its neighbour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from hazardmill.ingest.sources import InputRefusal, SourceLine
 
 MOST_LINES: Final = 20
-"""Further lines that a quoted cell may run over before its quotation mark counts as forgotten."""
+"""Maximum number of further lines of a quoted cell before its closing quote counts as missing."""
 
 _MEND_QUOTES: Final = 'quote a cell as a whole, close it with a quotation mark, and double those inside it ("")'
 _FORGOTTEN_QUOTE: Final = InputRefusal(
@@ -23,7 +23,7 @@ _FORGOTTEN_QUOTE: Final = InputRefusal(
 def read_rows(
     lines: Iterable[SourceLine], is_row: Callable[[list[str]], bool]
 ) -> Iterator[tuple[int, list[str] | InputRefusal]]:
-    """The rows in the lines: number of the first line, and the cells or why there are none.
+    """Yield the rows in the lines: number of the first line, and the cells or why they cannot be read.
 
     Lines of blanks between rows are passed over, as pandas does.
 
@@ -49,7 +49,7 @@ def read_rows(
 
 
 def cut(text: str) -> list[str] | None:
-    """The cells in a text; null if a quoted cell goes on after it.
+    """Return the cells in a text; null if a quoted cell continues after it.
 
     Raises:
         csv.Error: Something other than a comma follows a closing quotation mark, or a cell exceeds csv's limit.
@@ -75,7 +75,7 @@ def _quoted(
 def _continued(
     text: str, source: Iterator[SourceLine], ahead: deque[SourceLine], is_row: Callable[[list[str]], bool]
 ) -> list[str] | None:
-    """The cells of a row that runs over several lines; null, and no line consumed, if its quote never closes."""
+    """Return the cells of a row over several lines; null, consuming no line, if its quote never closes."""
     for taken in range(MOST_LINES):
         if taken == len(ahead):
             following = next(source, None)

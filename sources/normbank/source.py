@@ -1,4 +1,4 @@
-"""NormBank as a source: the comma file as pandas wrote it, one judged situation a row."""
+"""NormBank as a source: the comma-separated file as pandas wrote it, one judged situation per row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REPEATED_HEADER: Final = InputRefusal(
 )
 _HASH_LENGTH: Final = 12
 _MOST_NAMED: Final = 12
-"""Columns that a note names."""
+"""Maximum number of columns that a note names."""
 
 
 class NormBank(Source):
@@ -52,19 +52,19 @@ class NormBank(Source):
     folder: ClassVar[Path] = Path(__file__).parent
 
     def find(self, path: Path) -> list[InputFile]:
-        """A file itself; of a folder the .csv files in it, without hidden ones."""
+        """Return the file itself, or the .csv files of a folder, without hidden ones."""
         return find_files(path, lambda file: file.suffix.lower() == ".csv")
 
     def key(self, record: Record) -> str:
-        """The hash of what the row says: the row index only tells where it stands."""
+        """Return a hash of the row's content: the row index only gives its position."""
         return record.native_id.rpartition("-")[2]
 
     def essence(self, record: Record) -> str:
-        """What the row says in full."""
+        """Return the full content of the row."""
         return record.context
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """One record a row."""
+        """Yield one record per row."""
         problem = whole_file_problem(file.path)
         if problem is not None:
             yield self.reject(file, problem)
@@ -127,7 +127,7 @@ class NormBank(Source):
 
 
 def statement_hash(setting: str, behavior: str, norm: str, constraints: str) -> str:
-    """The first digits of the content hash of the list of these four.
+    """Return the first digits of the content hash of the list of these four.
 
     Written out, because the general function costs three times as much and runs once a row.
     """
@@ -136,7 +136,7 @@ def statement_hash(setting: str, behavior: str, norm: str, constraints: str) -> 
 
 
 def _misfit(cells: list[str], width: int) -> InputRefusal:
-    """Why a row of another width than the header's cannot be used."""
+    """Return why a row whose width differs from the header's cannot be used."""
     if is_header(cells):
         return _REPEATED_HEADER
     return InputRefusal(
@@ -149,7 +149,7 @@ def _misfit(cells: list[str], width: int) -> InputRefusal:
 def _problem(
     setting: str, behavior: str, said: list[str], norm: str, label: str, cells: list[str]
 ) -> InputRefusal | None:
-    """Why a row of the right width cannot be used."""
+    """Return why a row of the right width cannot be used."""
     if norm not in _LABELS:
         if is_header(cells):
             return _REPEATED_HEADER

@@ -1,4 +1,4 @@
-"""The small words of VirtualHome: things with an instance number, and action lines."""
+"""The small parts of VirtualHome's syntax: things with an instance number, and action lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from hazardmill.ingest.sources import InputRefusal
 
 CHARACTER: Final = "character"
-"""The name of the one who acts; its instance may be any number."""
+"""The name of the acting person; its instance may be any number."""
 MAX_ARGUMENTS: Final = 2
 VERBS: Final = (
     "Break Brush Call Climb Close Cover Crawl Cut Dance Dial Drink Drop Eat Enter Find Flush Fold Grab Greet Jump "
@@ -17,7 +17,7 @@ VERBS: Final = (
     "SwitchOff SwitchOn Talk Text Throw Touch TurnTo Type Uncover Unfold Unwrap Vacuum Wait WakeUp Walk Wash "
     "Watch Wipe Wrap Write PutIn"
 ).split()
-"""The verbs of the 2,807 published programs, and at the end one that the later release adds."""
+"""The verbs of the 2,807 published programs; the last one was added by the later release."""
 _CAMEL: Final = {verb.lower(): verb for verb in VERBS}
 
 # Names are lower_snake_case, with a few hyphens; older files have upper case and blanks.
@@ -30,7 +30,7 @@ _WRITE = "write [Verb], [Verb] <object> (1) or [Verb] <object> (1) <other> (1)"
 
 
 class VirtualHomeError(Exception):
-    """A half of a pair that is refused, and why; never leaves this source."""
+    """A half of a pair is refused; says why. Never leaves this source."""
 
     def __init__(self, reason: str, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -45,21 +45,21 @@ class Thing(NamedTuple):
 
 
 class Action(NamedTuple):
-    """One step: its verb in CamelCase and what it is done to (none, one or two things)."""
+    """One step: its verb in CamelCase, and zero to two things that it acts on."""
 
     verb: str
     things: tuple[Thing, ...]
 
 
 def thing(name: str, instance: str) -> Thing | None:
-    """A thing by its name and instance as written in any variant; None if they are not of that form."""
+    """Return a thing from its name and instance as written in any variant; None if they do not have that form."""
     plain = " ".join(name.replace("_", " ").split()).lower()
     number = _INSTANCE.fullmatch(instance.strip())
     return Thing(plain, int(number[1])) if number and _NAME.fullmatch(plain) else None
 
 
 def action(line: str, number: int) -> Action:
-    """An action line, which is line ``number`` of its file.
+    """Parse an action line, which is line ``number`` of its file.
 
     Raises:
         VirtualHomeError: It does not follow the grammar, or has more than two arguments.
@@ -81,5 +81,5 @@ def is_action(line: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """A piece of a file, short enough for a message."""
+    """Return a piece of a file, shortened for a message."""
     return repr(text if len(text) <= 60 else text[:57] + "...")

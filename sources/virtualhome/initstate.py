@@ -1,4 +1,4 @@
-"""An initstate file: what holds before the program begins."""
+"""Reads an initstate file: what holds before the program begins."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Literal(NamedTuple):
 
 
 class InitState(NamedTuple):
-    """The literals of a file; none is legal and common."""
+    """The literals of a file; an empty file is valid and common."""
 
     literals: tuple[Literal, ...]
     warnings: tuple[str, ...]
 
 
 def read_initstate(text: str) -> InitState:
-    """A file of ``initstate``.
+    """Parse a file of ``initstate``.
 
     Raises:
         VirtualHomeError: It is none.

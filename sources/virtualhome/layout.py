@@ -1,4 +1,4 @@
-"""Where the two halves of a program lie: ``withoutconds/{id}.txt`` and ``initstate/{id}.json`` in a dataset folder.
+"""Where the two halves of a program are: ``withoutconds/{id}.txt`` and ``initstate/{id}.json`` in a dataset folder.
 
 In the public layout an id is ``{collection}/{stem}``, for stems collide across collections; in a flat one the stem.
 """
@@ -30,7 +30,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in a dataset something lies."""
+    """The place of something in a dataset."""
 
     dataset: Path
     half: str
@@ -39,7 +39,7 @@ class _Place:
 
 
 def find(path: Path) -> list[InputFile]:
-    """The program file of each pair in a file or folder, also where it is missing; by id.
+    """Return the program file of each pair in a file or folder, even if it is missing, by id.
 
     Of a dataset that lacks one half altogether, that folder, refused; of a file that is no half of a pair, the file.
     """
@@ -59,7 +59,7 @@ def find(path: Path) -> list[InputFile]:
 
 
 def pair_of(file: InputFile) -> Pair | None:
-    """The pair that a program file belongs to; None if it lies in no ``withoutconds``."""
+    """Return the pair that a program file belongs to; None if it is not in a ``withoutconds`` folder."""
     place = _place(file.path)
     if place is None or place.half != PROGRAMS or not place.within.endswith(SUFFIX[PROGRAMS]):
         return None
@@ -101,7 +101,7 @@ def _of_dataset(dataset: Path, before: str, within: str = "") -> list[InputFile]
 
 
 def _files(dataset: Path, half: str, within: str) -> Iterator[InputFile]:
-    """Everything in a half, or in a folder in it, that is no folder to enter."""
+    """Return everything in a half, or in a folder in it, that is not a folder to enter."""
     for folder in walk(dataset / half / within):
         folder.folders[:] = [name for name in folder.folders if not _is_aside(name)]
         yield from folder.refused

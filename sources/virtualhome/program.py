@@ -1,4 +1,4 @@
-"""A program file: title, description, actions."""
+"""Reads a program file: title, description, actions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from .grammar import Action, VirtualHomeError, action, is_action, quoted
 
 MAX_TEXT: Final = 4000
-"""Characters kept of a title or description; published descriptions have under 700."""
+"""Maximum characters kept of a title or description; published descriptions have under 700."""
 
 _WHOLE = "give the file as it was published"
 _LAYOUT = "put the title on line 1, the description on line 2, and the actions from line 5 on"
@@ -16,7 +16,7 @@ _LAYOUT = "put the title on line 1, the description on line 2, and the actions f
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What the file says; ``description`` is null where its line is blank."""
+    """The content of a program file; ``description`` is null if its line is blank."""
 
     title: str
     description: str | None
@@ -25,7 +25,7 @@ class Program:
 
 
 def read_program(text: str) -> Program:
-    """A file of ``withoutconds``, or of ``executable_programs``, which has the same layout.
+    """Parse a file of ``withoutconds``, or of ``executable_programs``, which has the same layout.
 
     Raises:
         VirtualHomeError: It is none.

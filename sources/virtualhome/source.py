@@ -1,4 +1,4 @@
-"""VirtualHome as a source: a pair of files a program, ``withoutconds/*.txt`` and ``initstate/*.json``."""
+"""VirtualHome as a source: one pair of files per program, ``withoutconds/*.txt`` and ``initstate/*.json``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .program import Program, read_program
 from .wording import NOT_FOR_ROBOTS, Wording, verb_words
 
 _MAX_BYTES: Final = 8 << 20
-"""Published halves have a few kilobytes. A graph of a flat has more, and is to be called one."""
+"""Maximum size of a half in bytes. Published halves have a few kilobytes; a graph of a flat has more."""
 
 
 class VirtualHome(Source):
@@ -38,11 +38,11 @@ class VirtualHome(Source):
     folder: ClassVar[Path] = Path(__file__).parent
 
     def find(self, path: Path) -> list[InputFile]:
-        """The program file of each pair, also where it is missing."""
+        """Return the program file of each pair, even if it is missing."""
         return layout.find(path)
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """The one record of a pair."""
+        """Yield the one record of a pair."""
         pair = layout.pair_of(file)
         if pair is None:
             yield self.reject(file, _no_half(file))
@@ -77,7 +77,7 @@ def _text(file: InputFile) -> str:
 
 
 def _half(missing: str, file: InputFile, other: InputFile) -> str:
-    """The text of one half; ``missing`` is the reason of a pair that lacks it."""
+    """Return the text of one half; ``missing`` is the reason code if the pair lacks it."""
     try:
         return _text(file)
     except VirtualHomeError as error:
@@ -88,7 +88,7 @@ def _half(missing: str, file: InputFile, other: InputFile) -> str:
 
 
 def _no_half(file: InputFile) -> InputRefusal:
-    """What is wrong with a file outside the two folders: what it says, or else that it is alone."""
+    """Return what is wrong with a file outside the two folders: its own problem, or else that its half is missing."""
     is_program = file.path.suffix == layout.SUFFIX[layout.PROGRAMS]
     try:
         if is_program:

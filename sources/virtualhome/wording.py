@@ -11,7 +11,7 @@ from .grammar import CHARACTER, Action, Thing
 from .initstate import Literal
 
 NOT_FOR_ROBOTS: Final = frozenset({"Sleep", "Eat", "Drink", "Dance", "Sing", "Laugh", "WakeUp"})
-"""What only people do. Programs are about people; a robot's task has to be found around such steps."""
+"""Actions that only people do. Programs are about people; a robot's task has to be found around such steps."""
 
 # What is said before the one thing, where it is not just the verb.
 _OF_ONE: Final = {
@@ -65,12 +65,12 @@ _MANY = re.compile(r"(?!.* (?:for|of) ).*[^sui]s")
 
 
 def verb_words(verb: str) -> str:
-    """A CamelCase verb in words: ``SwitchOn`` is "switch on"."""
+    """Return a CamelCase verb in words: ``SwitchOn`` is "switch on"."""
     return " ".join(_WORDS.findall(verb)).lower()
 
 
 class Wording:
-    """Names the things of one pair: with their number only where several bear one name."""
+    """Names the things of one pair, with a number only if several share a name."""
 
     def __init__(self, actions: Iterable[Action], literals: Iterable[Literal]) -> None:
         self._actions = tuple(actions)
@@ -83,11 +83,11 @@ class Wording:
         self._several = {name for name, known in numbers.items() if len(known) > 1}
 
     def objects(self) -> list[str]:
-        """Every thing but the person, as it comes: first in the program, then in the state."""
+        """Yield every thing except the person, first from the program, then from the state."""
         return [self._name(one) for one in self._met]
 
     def steps(self) -> list[str]:
-        """One imperative an action."""
+        """Return one imperative per action."""
         steps = []
         opened: set[Thing] = set()
         for action in self._actions:
@@ -99,7 +99,7 @@ class Wording:
         return steps
 
     def init(self) -> list[str]:
-        """One sentence a condition. Of a thing's relation to itself, which the files abound in, nothing is said."""
+        """Return one sentence per condition. Relations of a thing to itself, frequent in the files, are left out."""
         telling = (literal for literal in self._literals if len(set(literal.things)) == len(literal.things))
         return list(dict.fromkeys(self._sentence(literal) for literal in telling))
 

@@ -163,5 +163,5 @@ def test_one_shard_is_of_every_source() -> None:
 
 
 def test_what_is_no_shard_is_a_wrong_option() -> None:
-    with pytest.raises(click.BadParameter, match="'9/8' is no shard: write K/N, such as 2/8"):
+    with pytest.raises(click.BadParameter, match="'9/8' is not a shard: write K/N, such as 2/8"):
         configuration("--shard", "9/8")

@@ -130,7 +130,7 @@ def test_a_changed_prompt_is_told_and_a_record_without_an_answer_stays_pending(
     assert ended.code == 0
     assert "recorded answers are to earlier prompts (judge)" in ended.err
     (pending,) = [line for line in ended.err.splitlines() if line.startswith("stays pending: ")]
-    assert "no answer is recorded to this extract request" in pending
+    assert "no answer is recorded for this extract request" in pending
     assert ended.json["funnel"]["total"]["pending"] == 1
     assert "to earlier versions of the prompts" in Path("demo-out/report.html").read_text()
 

@@ -79,7 +79,7 @@ def test_bad_input_is_exit_3_and_says_what_to_give(hazardmill: Hazardmill, neiss
 def test_a_selection_by_an_unknown_fact_is_a_wrong_call(hazardmill: Hazardmill, neiss: Path) -> None:
     ended = hazardmill("ingest", "--source", "neiss", neiss, "--where", "colour=red")
     assert ended.code == 2
-    assert "nothing called colour" in ended.err and "diagnosis" in ended.err
+    assert "no fact colour" in ended.err and "diagnosis" in ended.err
 
 
 def test_without_a_path_an_installed_package_is_read(

@@ -103,7 +103,7 @@ def test_a_record_without_an_answer_stays_pending_and_the_rest_goes_on(recorded:
     selection = [*json.loads(next(row["selection"] for row in store.rows("runs") if row["sequence"] == 0))]
     for record_id, line in zip(selection[4:], told, strict=True):
         assert f"(record {record_id})" in line and "recordings/neiss/recorded/answers.jsonl.zst" in line
-        assert "no answer is recorded to this extract request (round 1, repair 0, sample 0)" in line
+        assert "no answer is recorded for this extract request (round 1, repair 0, sample 0)" in line
         assert "--model" in line
     missing = store.rows("llm_calls", {"error": "NotRecorded"})
     assert [call["answered"] for call in missing] == [False, False]

@@ -65,7 +65,7 @@ def test_a_shard_is_worked_on_and_listed_as_such(generate: Hazardmill, hazardmil
     assert listed == {"r1": "1/2", "r2": "2/2"}
     assert re.search(r"^r2 .* records of shard 2/2: ", hazardmill("run", "list", "--store", "s").out, re.M)
     ended = generate("--store", "s", "--shard", "3/2")
-    assert ended.code == 2 and "'3/2' is no shard" in ended.err
+    assert ended.code == 2 and "'3/2' is not a shard" in ended.err
 
 
 def test_people_see_tables_and_progress_on_the_other_stream(generate: Hazardmill) -> None:
@@ -143,7 +143,7 @@ def test_credentials_in_an_address_reach_neither_store_nor_screen(generate: Haza
 def test_a_wrong_configuration_writes_no_run(generate: Hazardmill, empty_folder: Path) -> None:
     ended = generate("--store", "s", "--model", "a/b", "--api-base", "foo")
     assert ended.code == 3
-    assert "'foo' is no address of an API" in ended.err
+    assert "'foo' is not the address of an API" in ended.err
     assert not (empty_folder / "s").exists()
 
 
@@ -154,7 +154,7 @@ def test_a_page_instead_of_records_is_named_with_remedy_and_writes_nothing(
     page.write_text("<!DOCTYPE html><html><body>404</body></html>\n")
     ended = hazardmill("run", "generate", "--source", "neiss", "--input", page, "--store", "s")
     assert ended.code == 3
-    assert "x.tsv: there is no record of neiss to work on: the file is a web page" in ended.err
+    assert "x.tsv: there are no records of neiss to work on: the file is a web page" in ended.err
     assert "download the file again" in ended.err
     assert not (empty_folder / "s").exists()
 
@@ -273,7 +273,7 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
         (("--budget-usd", "0"), 2, "'0' is neither a sum above 0 nor the word none"),
         (("--budget-usd", "inf"), 2, "'inf' is neither a sum above 0 nor the word none"),
         (("--budget-usd", "lots"), 2, "'lots' is neither a sum above 0 nor the word none"),
-        (("--budget-id", "team"), 2, "it is not said how large it is"),
+        (("--budget-id", "team"), 2, "the size of the budget team is missing"),
         (("--structured",), 2, "only documents have a schema"),
         (("--deadline", "0"), 2, "--deadline"),
         (("--fallback-model", "openai/gpt-4o"), 2, "offline-author cannot be mixed"),

@@ -211,7 +211,7 @@ def test_fetch_refuses_what_is_not_the_file_with_exit_3(hazardmill: Hazardmill, 
     page.write_text(page.read_text().replace(SHA256, "0" * 64))
     ended = hazardmill("sources", "fetch", "dishes", "--file", "2019")
     assert ended.code == 3
-    assert f"what came has sha256 {SHA256}, and SOURCE.md says {'0' * 64}" in ended.err
+    assert f"the download has sha256 {SHA256}, but SOURCE.md gives {'0' * 64}" in ended.err
 
 
 def test_fetch_is_a_wrong_call_where_nothing_or_too_much_is_meant(hazardmill: Hazardmill, dishes: Path) -> None:

@@ -160,7 +160,7 @@ def test_yield_and_cost_by_draft(ask: Ask, store: Store) -> None:
 def test_usd_a_task(ask: Ask, store: Store) -> None:
     calls = store.rows("llm_calls")
     tasks = len({task["task_id"] for task in store.rows("tasks")})
-    (row,) = ask("USD a validated task")
+    (row,) = ask("USD per validated task")
     assert (row["tasks"], row["attempts"], row["usd_unknown"]) == (tasks, len(calls), 1)
     assert row["usd_at_least"] == pytest.approx((3 * 0.02 + 0.001) / tasks)
     assert row["usd_at_most"] == pytest.approx((3 * 0.02 + 0.001 + 0.05) / tasks)
@@ -175,7 +175,7 @@ def test_the_commonest_failures(ask: Ask, store: Store) -> None:
         for row in failed
         if ended[row["run_id"], row["record_id"]] in ("accepted", "duplicate")
     )
-    found = ask("The commonest reasons of failure")
+    found = ask("The most common reasons for failure")
     assert {(row["failed_check"], row["failed_reason"]): row["failed"] for row in found} == counts
     assert {(row["failed_check"], row["failed_reason"]): row["mended_later"] for row in found} == {
         key: mended[key] for key in counts
@@ -208,7 +208,7 @@ def test_what_a_prompt_changed(ask: Ask, store: Store) -> None:
 
 
 def test_the_dearest_records(ask: Ask, store: Store) -> None:
-    found = ask("The dearest and slowest records")
+    found = ask("The most expensive and slowest records")
     assert found[0] == {
         "run_id": "paid",
         "record_id": store.rows("llm_calls")[0]["record_id"],

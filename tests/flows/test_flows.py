@@ -217,7 +217,7 @@ def test_an_ingest_flow_without_a_record_fails_and_shows_why(prefect_server, tmp
 
     page = tmp_path / "x.tsv"
     page.write_text("<!DOCTYPE html><html></html>\n")
-    with pytest.raises(InputError, match="no record of neiss to work on: the file is a web page"):
+    with pytest.raises(InputError, match="no records of neiss to work on: the file is a web page"):
         asyncio.run(ingest("neiss", page, store=tmp_path / "store"))
     assert "    x.tsv: the file is a web page" in artifact("ingest-neiss").data
     assert Store.open(tmp_path / "store").count("rejects") == 1

@@ -72,15 +72,15 @@ def test_without_page_or_section_there_is_no_offer(tmp_path: Path) -> None:
     for text in (None, "# Paper\n", "# Paper\n\n### Files\n\n```toml\n```\n"):
         source = paper(tmp_path, text)
         assert read_catalogue(source) is None
-        with pytest.raises(UsageError, match=r"names no files to fetch.*https://example.org by hand"):
+        with pytest.raises(UsageError, match=r"lists no files to fetch.*https://example.org by hand"):
             choose(source, ())
 
 
 @pytest.mark.parametrize(
     ("block", "message"),
     [
-        ("", "names no file"),
-        ("[[files]\n", "no TOML"),
+        ("", "lists no file"),
+        ("[[files]\n", "not TOML"),
         (ENTRY + "colour = 3\n", "colour: Extra inputs"),
         (ENTRY + 'size = "12"\n', "size: Input should be a valid integer"),
         (ENTRY + "size = 0\n", "size: Input should be greater than 0"),
@@ -94,8 +94,8 @@ def test_without_page_or_section_there_is_no_offer(tmp_path: Path) -> None:
         (ENTRY.replace("https://", "https://me:s3cret@"), "address: String should match"),
         (ENTRY + ENTRY, "two files carry the same name"),
         (ENTRY + ENTRY.replace('"rows.tsv"', '"Rows.tsv"'), "two files carry the same name"),
-        (ENTRY.replace('"rows.tsv"', '"rows.tsv.part"'), "ends as the names of unfinished downloads do"),
-        (ENTRY.replace('"rows.tsv"', '"rows.tsv.bad"'), "ends as the names of unfinished downloads do"),
+        (ENTRY.replace('"rows.tsv"', '"rows.tsv.part"'), "ends like the name of an unfinished download"),
+        (ENTRY.replace('"rows.tsv"', '"rows.tsv.bad"'), "ends like the name of an unfinished download"),
         (ENTRY + "years = [2018]\n", "name and address hold {year}"),
         (ENTRY.replace("rows", "rows{year}") + "years = [2018]\nsize = 3\n", "belong to one file"),
         (ENTRY.replace("rows", "rows{year}"), "name: String should match"),

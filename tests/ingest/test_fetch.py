@@ -218,7 +218,7 @@ def test_a_bad_line_ends_no_download_as_long_as_it_gets_further(site: Site, fold
 def test_a_line_that_gets_no_further_is_given_up_and_what_came_is_kept(site: Site, folder: Path) -> None:
     site.cuts = [90_000] + [0] * ATTEMPTS
     waits = Waits()
-    with pytest.raises(SourceError, match=r"download failed.*it will go on after the 90000 bytes that are kept"):
+    with pytest.raises(SourceError, match=r"download failed.*it will continue after the 90000 bytes that are kept"):
         get(site, folder, sleep=waits)
     assert len(site.asked) == ATTEMPTS
     assert waits == [1.0, 2.0, 4.0, 8.0][: ATTEMPTS - 1]
@@ -294,7 +294,7 @@ def test_a_rest_that_is_longer_than_was_said_is_not_taken(site: Site, folder: Pa
     with pytest.raises(SourceError, match="download failed"):
         get(site, folder)
     site.sized, site.cuts = False, []
-    with pytest.raises(SourceError, match="and it spoke of 150000: it was stopped there"):
+    with pytest.raises(SourceError, match="but it announced 150000: the download was stopped"):
         get(site, folder)
     assert left_over(folder) == []
 
@@ -358,7 +358,7 @@ def test_a_part_of_unknown_origin_is_not_gone_on_with(site: Site, folder: Path, 
 
 def test_a_wrong_digest_is_told_and_what_came_kept_aside(site: Site, folder: Path) -> None:
     published = "0" * 64
-    with pytest.raises(SourceError, match=rf"has sha256 {SHA256}, and SOURCE.md says {published}") as caught:
+    with pytest.raises(SourceError, match=rf"has sha256 {SHA256}, but SOURCE.md gives {published}") as caught:
         get(site, folder, sha256=published)
     assert "kept as rows.tsv.bad" in str(caught.value) and caught.value.remedy
     assert left_over(folder) == ["rows.tsv.bad"]
@@ -369,7 +369,7 @@ def test_a_wrong_digest_is_told_and_what_came_kept_aside(site: Site, folder: Pat
 @pytest.mark.parametrize("sized", [True, False], ids=["told first", "not told"])
 def test_a_wrong_size_is_told(site: Site, folder: Path, sized: bool) -> None:
     site.sized = sized
-    with pytest.raises(SourceError, match=r"the server has \d+ bytes or more, and SOURCE.md says 4711"):
+    with pytest.raises(SourceError, match=r"the server has \d+ bytes or more, but SOURCE.md gives 4711"):
         get(site, folder, size=4711)
     assert left_over(folder) == []
     assert len(site.asked) == 1
@@ -378,7 +378,7 @@ def test_a_wrong_size_is_told(site: Site, folder: Path, sized: bool) -> None:
 def test_a_server_that_never_ends_is_stopped(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site.sized = False
     monkeypatch.setattr(download, "_MOST_UNTOLD", 100_000)
-    with pytest.raises(SourceError, match="nobody says how many there should be: it was stopped there"):
+    with pytest.raises(SourceError, match="no size is known: the download was stopped"):
         get(site, folder)
     assert left_over(folder) == []
     get(site, folder, size=len(CONTENT))
@@ -502,9 +502,9 @@ def test_a_file_of_the_users_is_not_overwritten_unless_forced(site: Site, folder
     folder.mkdir(parents=True)
     own = folder / "rows.tsv"
     own.write_bytes(b"my own notes\n")
-    with pytest.raises(SourceError, match=r"nothing says that it is the published one.*--force"):
+    with pytest.raises(SourceError, match=r"nothing shows that it is the published one.*--force"):
         get(site, folder)
-    with pytest.raises(SourceError, match=rf"and not {SHA256}, which SOURCE.md says"):
+    with pytest.raises(SourceError, match=rf"instead of {SHA256}, which SOURCE.md gives"):
         get(site, folder, sha256=SHA256)
     assert own.read_bytes() == b"my own notes\n"
     assert site.asked == []
@@ -529,7 +529,7 @@ def test_a_folder_that_cannot_be_is_told(site: Site, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"cannot be written: .*--to"):
         get(site, tmp_path / "file" / "data")
     (tmp_path / "rows.tsv").mkdir()
-    with pytest.raises(SourceError, match="there is a folder of this name"):
+    with pytest.raises(SourceError, match="there is a folder with this name"):
         get(site, tmp_path)
 
 
@@ -541,7 +541,7 @@ def test_a_full_disk_is_told_and_the_rest_comes_later(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(SourceError, match=r"cannot be written: No space left.*free some space.*goes on"):
+        with pytest.raises(SourceError, match=r"cannot be written: No space left.*free some space.*continues"):
             get(site, folder)
     assert left_over(folder) == ["rows.tsv.part"]
     get(site, folder)

@@ -144,7 +144,7 @@ def test_default_selection_holds_until_another_is_given(tmp_path: Path) -> None:
 
 def test_unknown_facts_and_impossible_ranges_are_usage_errors(tmp_path: Path) -> None:
     source = Listed([("1", "a")])
-    with pytest.raises(UsageError, match=r"nothing called colour.*word, letters, size"):
+    with pytest.raises(UsageError, match=r"no fact colour.*word, letters, size"):
         ingest(source, tmp_path, where={"colour": "red"})
     for wrong in ({"limit": 0}, {"skip": -1}):
         with pytest.raises(UsageError, match="limit must be at least 1"):

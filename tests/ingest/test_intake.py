@@ -165,7 +165,7 @@ def test_stored_records_are_selected_by_fact_in_the_order_they_came(store: Store
 
 def test_a_selection_by_what_the_source_does_not_have_is_refused(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", notes)
-    with pytest.raises(UsageError, match="nothing called colour"):
+    with pytest.raises(UsageError, match="no fact colour"):
         stored_content(store, load_source("notes"), {"colour": "red"}, None)
 
 
@@ -204,9 +204,10 @@ def test_the_error_of_inputs_without_a_record_is_that_of_the_reject() -> None:
         source="notes", file="a.txt", line=3, native_id="7", reason="no_text", message="no text", remedy="add"
     )
     assert (
-        str(nothing_read(["notes", "b"], reject)) == "a.txt:3: there is no record of b, notes to work on: no text [add]"
+        str(nothing_read(["notes", "b"], reject))
+        == "a.txt:3: there are no records of b, notes to work on: no text [add]"
     )
-    assert "name an input" in str(nothing_read(["notes"], None))
+    assert "give an input" in str(nothing_read(["notes"], None))
 
 
 @pytest.mark.parametrize(

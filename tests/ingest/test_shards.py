@@ -76,10 +76,10 @@ def test_where_an_id_falls_is_the_same_for_good() -> None:
     "text", ["2", "0/3", "4/3", "1/0", "-1/3", "01/3", "1/03", " 1/3", "1/3\n", "a/b", "1/10000", "\u0661/\u0663"]
 )
 def test_what_is_no_shard_is_refused_with_how_to_write_one(text: str) -> None:
-    with pytest.raises(UsageError, match="is no shard") as caught:
+    with pytest.raises(UsageError, match="is not a shard") as caught:
         Shard.parse(text)
     assert caught.value.remedy is not None and "2/8" in caught.value.remedy
-    with pytest.raises(ValidationError, match="is no shard"):
+    with pytest.raises(ValidationError, match="is not a shard"):
         RunInput(source="notes", shard=text)
 
 

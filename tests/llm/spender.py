@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hazardmill.errors import BudgetReached
 from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import FilePurse
+from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
 
 
 def say(number: int, usd: float) -> None:
@@ -23,8 +23,8 @@ def say(number: int, usd: float) -> None:
 
 async def spend(folder: Path, worker: str, limit_usd: float, spent_usd: float, dearest_usd: float, seed: int) -> None:
     draw = random.Random(seed)
-    with FilePurse(folder, "shared", worker, limit_usd, spent_usd) as purse:
-        budget = Budget(limit_usd, spent_usd, purse=purse)
+    with SharedBudgetFile(folder, "shared", worker, limit_usd, spent_usd) as shared:
+        budget = Budget(limit_usd, spent_usd, shared=shared)
 
         async def one(number: int) -> None:
             upper = dearest_usd * draw.random()

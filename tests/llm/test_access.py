@@ -17,15 +17,15 @@ class Access(ModelAccess):
 
 
 def test_each_model_that_may_be_asked_is_named_once_fallbacks_last() -> None:
-    assert Access().asked == ("toy/toy",)
-    assert Access(fallback_models=("toy/dear", "toy/toy")).asked == ("toy/toy", "toy/dear")
+    assert Access().all_models == ("toy/toy",)
+    assert Access(fallback_models=("toy/dear", "toy/toy")).all_models == ("toy/toy", "toy/dear")
 
 
 @pytest.mark.parametrize(
     ("fields", "error", "told"),
     [
         ({"api_base": "http://key@127.0.0.1:9/v1"}, SettingsError, "carries a user name or password"),
-        ({"budget_id": "week"}, UsageError, "it is not said how large it is"),
+        ({"budget_id": "week"}, UsageError, "the size of the budget week is missing"),
         ({"budget_id": "a/b", "budget_usd": 1.0}, UsageError, "cannot name a budget"),
     ],
 )

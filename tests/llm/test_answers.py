@@ -64,7 +64,7 @@ ERRORS: dict[str, tuple[ProviderError, str]] = {
     "provider_down": (ProviderDown("overloaded"), "retried"),
     "connection": (ConnectionFailed("reset"), "retried"),
     "too_large": (AnswerTooLarge("longer than 4,000,000 bytes"), "retried"),
-    "too_slow": (ConnectionFailed("no whole answer within 300 s"), "retried"),
+    "too_slow": (ConnectionFailed("no complete answer within 300 s"), "retried"),
     "redirect": (RedirectRefused("to another host"), "stopped"),
     "no_such_model": (ModelRefused("unknown"), "fallback"),
     "no_credit": (RequestRefused("top up"), "stopped"),

@@ -32,7 +32,7 @@ def breaker_after(*ends, failures=3, seconds=0.0, each_s=1.0):
 
 def test_it_opens_after_so_many_failures_in_a_row_and_says_what_happened():
     breaker = breaker_after(DOWN, RESET, DOWN)
-    with pytest.raises(BreakerOpen, match="3 attempts in a row came to nothing in 2 s; the last: overloaded") as caught:
+    with pytest.raises(BreakerOpen, match="3 attempts in a row failed within 2 s; the last: overloaded") as caught:
         breaker.check()
     assert "resume" in caught.value.remedy
     assert not caught.value.retryable

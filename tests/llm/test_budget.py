@@ -19,8 +19,8 @@ from hazardmill.llm.traffic.limiter import Limiter
 from .conftest import FakeClock, MemoryStore, ScriptedBackend, completion, request
 
 
-class CountingPurse:
-    """A purse in memory that others take from as well."""
+class CountingSharedBudget:
+    """A shared budget in memory that others take from as well."""
 
     def __init__(self, usd):
         self.left = picodollars(usd)
@@ -47,8 +47,8 @@ class CountingPurse:
 )
 def test_what_is_settled_and_reserved_never_exceeds_the_limit(limit, spent, seed, number, shared):
     draw = random.Random(seed)
-    purse = CountingPurse(limit) if shared else None
-    budget = Budget(limit, 0.0 if shared else spent * limit, purse=purse)
+    pool = CountingSharedBudget(limit) if shared else None
+    budget = Budget(limit, 0.0 if shared else spent * limit, shared=pool)
     costs = []
 
     def check():
@@ -80,8 +80,8 @@ def test_what_is_settled_and_reserved_never_exceeds_the_limit(limit, spent, seed
     before = 0.0 if shared else spent * limit
     assert budget.reserved_usd == 0
     assert budget.spent_usd == pytest.approx(before + math.fsum(costs), abs=1e-9)
-    if purse is not None:
-        assert purse.leased == pytest.approx(math.fsum(costs) * PICODOLLARS, abs=len(costs) + 1), "the rest went back"
+    if pool is not None:
+        assert pool.leased == pytest.approx(math.fsum(costs) * PICODOLLARS, abs=len(costs) + 1), "the rest went back"
 
 
 def test_who_finds_no_money_waits_for_what_others_leave_over():
@@ -115,8 +115,8 @@ def test_where_nothing_is_under_way_the_budget_is_reached_and_stays_so():
 
     error = asyncio.run(main())
     assert error.message == (
-        "the budget of 1 USD is reached: 0.7500 USD are spent, 0.5000 of it for requests of unknown cost, "
-        "and with 0.2500 USD left the next request may cost up to 0.3000"
+        "the budget of 1 USD is reached: 0.7500 USD are spent, 0.5000 of it for requests of unknown cost; "
+        "with 0.2500 USD left the next request may cost up to 0.3000"
     )
     assert (error.exit_code, "resume" in error.remedy) == (4, True)
 
@@ -149,27 +149,27 @@ def test_a_reservation_is_settled_once():
 
 def test_a_provider_that_counts_more_is_settled_logged_and_reported(caplog):
     async def main():
-        purse = CountingPurse(1.0)
-        budget = Budget(1.0, purse=purse)
+        pool = CountingSharedBudget(1.0)
+        budget = Budget(1.0, shared=pool)
         (await budget.reserve(0.25)).settle(0.75)
         with pytest.raises(BudgetReached):
             await budget.reserve(0.5)
-        return budget, purse
+        return budget, pool
 
-    budget, purse = asyncio.run(main())
+    budget, pool = asyncio.run(main())
     assert (budget.overruns, budget.overrun_usd, budget.spent_usd) == (1, 0.5, 0.75)
-    assert purse.leased == picodollars(0.75), "others cannot count on it"
-    assert "overrun: a request cost 0.750000 USD, and 0.250000 were reserved" in caplog.text
+    assert pool.leased == picodollars(0.75), "others cannot count on it"
+    assert "overrun: a request cost 0.750000 USD, but 0.250000 were reserved" in caplog.text
 
 
 def test_a_small_budget_is_leased_in_slices():
     async def main():
-        purse = CountingPurse(10.0)
-        budget = Budget(10.0, purse=purse)
+        pool = CountingSharedBudget(10.0)
+        budget = Budget(10.0, shared=pool)
         leased = []
         for _ in range(12):
             (await budget.reserve(0.02)).settle(0.01)
-            leased.append(purse.leased / PICODOLLARS)
+            leased.append(pool.leased / PICODOLLARS)
         return leased
 
     leased = asyncio.run(main())
@@ -179,7 +179,7 @@ def test_a_small_budget_is_leased_in_slices():
 
 @pytest.mark.parametrize(("limit", "spent"), [(0, 0), (-1, 0), (math.inf, 0), (math.nan, 0), (1, -0.1)])
 def test_a_budget_that_makes_no_sense_is_refused(limit, spent):
-    with pytest.raises(ValueError, match="positive number of USD"):
+    with pytest.raises(ValueError, match="must be positive and finite"):
         Budget(limit, spent)
 
 
@@ -287,7 +287,7 @@ def test_a_resumed_run_counts_what_its_rows_hold(make_client, make_backend, make
 def test_no_budget_can_be_kept_over_attempts_that_nothing_bounds(make_client, make_backend, make_request, store):
     unpriced = make_request(model="nobody/nothing")
     asyncio.run(_ended(make_client(make_backend(ProviderDown("x")), max_attempts=1).ask(unpriced)))
-    with pytest.raises(SettingsError, match=r"run-1 holds attempts of unknown cost \(nobody/nothing\)"):
+    with pytest.raises(SettingsError, match=r"the cost of attempts in run run-1 is unknown \(nobody/nothing\)"):
         Ledger(store, store, "run-1").spent_usd()
 
 

@@ -242,7 +242,7 @@ def test_a_client_that_is_closed_sends_nothing_more_and_wakes_who_pauses(
         client.close()
         with pytest.raises(RunStopped):
             await busy
-        with pytest.raises(RunStopped, match="nothing more is asked"):
+        with pytest.raises(RunStopped, match="no more requests are sent"):
             await client.ask(make_request("late"))
         gate.set()
         paid = await slow

@@ -115,7 +115,7 @@ def test_if_none_can_answer_the_last_error_tells_of_all(make_client, asked):
     backend = ByModel(toy=[ProviderDown("one")], dear=[ModelRefused("two")], last=[RateLimited("three")])
     with pytest.raises(RateLimited) as caught:
         asyncio.run(make_client(backend, max_attempts=1).ask(asked))
-    assert caught.value.message == "three; asked before: one; two"
+    assert caught.value.message == "three; models asked before: one; two"
 
 
 def test_a_model_that_is_down_is_passed_over_and_the_run_goes_on(make_client, make_completion, make_request, clock):

@@ -122,7 +122,7 @@ async def turn_away(limiter, number, retry_after=None):
     async def one():
         async with limiter.slot() as slot:
             await gate.wait()
-            slot.turned_away(retry_after)
+            slot.note_refusal(retry_after)
 
     tasks = [asyncio.create_task(one()) for _ in range(number)]
     for _ in range(3):
@@ -134,7 +134,7 @@ async def turn_away(limiter, number, retry_after=None):
 async def answer(limiter, number):
     for _ in range(number):
         async with limiter.slot() as slot:
-            slot.answered()
+            slot.note_answer()
 
 
 def test_a_crowd_turned_away_together_halves_the_number_once():
@@ -240,9 +240,9 @@ def test_laws_of_the_number_under_way(most, seed, trouble, work):
             finally:
                 under_way -= 1
             if draw.random() < trouble:
-                slot.turned_away(draw.choice([None, 0.5, 3.0]))
+                slot.note_refusal(draw.choice([None, 0.5, 3.0]))
             else:
-                slot.answered()
+                slot.note_answer()
         assert 1 <= limiter.in_flight_limit <= most
         done += 1
 
@@ -264,16 +264,20 @@ def test_laws_of_the_number_under_way(most, seed, trouble, work):
 
 def sharing(whom, *limits):
     async def look():
-        return Limiter.shared(whom, *limits)
+        return Limiter.for_provider(whom, *limits)
 
     return asyncio.run(look())
 
 
 def test_who_asks_the_same_within_the_same_limits_shares_a_limiter():
     async def main():
-        mine = Limiter.shared("here", 4, 10, None)
-        assert Limiter.shared("here", 4, 10, None) is mine
-        others = [Limiter.shared("there", 4, 10, None), Limiter.shared("here", 3, 10), Limiter.shared("here", 4, 10, 9)]
+        mine = Limiter.for_provider("here", 4, 10, None)
+        assert Limiter.for_provider("here", 4, 10, None) is mine
+        others = [
+            Limiter.for_provider("there", 4, 10, None),
+            Limiter.for_provider("here", 3, 10),
+            Limiter.for_provider("here", 4, 10, 9),
+        ]
         assert mine not in others and len({id(limiter) for limiter in others}) == 3
 
     asyncio.run(main())
@@ -283,7 +287,7 @@ def test_what_was_sent_in_the_last_minute_counts_for_the_next_session():
     first = sharing("sessions", 1, 2)
 
     async def send(times):
-        limiter = Limiter.shared("sessions", 1, 2)
+        limiter = Limiter.for_provider("sessions", 1, 2)
         for _ in range(times):
             async with limiter.slot():
                 pass
@@ -296,9 +300,9 @@ def test_what_was_sent_in_the_last_minute_counts_for_the_next_session():
 
 def test_a_provider_that_had_too_much_to_do_is_spared_by_the_next_session_and_nobody_is_left_in_it():
     async def too_much():
-        limiter = Limiter.shared("spared", 8)
+        limiter = Limiter.for_provider("spared", 8)
         async with limiter.slot() as slot:
-            slot.turned_away()
+            slot.note_refusal()
         left = asyncio.create_task(hold(limiter))
         await asyncio.sleep(0)
         return [left]
@@ -314,7 +318,7 @@ def test_a_provider_that_had_too_much_to_do_is_spared_by_the_next_session_and_no
     tasks[0]._log_destroy_pending = False
 
     async def next_session():
-        limiter = Limiter.shared("spared", 8)
+        limiter = Limiter.for_provider("spared", 8)
         assert limiter.in_flight_limit == 4
         under_way, most = 0, 0
 
@@ -340,7 +344,7 @@ def test_event_loops_at_the_same_time_have_a_limiter_each():
     both = threading.Barrier(2)
 
     async def look():
-        found.append(Limiter.shared("threads", 2))
+        found.append(Limiter.for_provider("threads", 2))
         both.wait()
 
     threads = [threading.Thread(target=asyncio.run, args=(look(),)) for _ in range(2)]
@@ -353,6 +357,6 @@ def test_event_loops_at_the_same_time_have_a_limiter_each():
 
 def test_a_shared_limiter_needs_an_event_loop_and_limits_that_make_sense():
     with pytest.raises(RuntimeError):
-        Limiter.shared("nobody")
+        Limiter.for_provider("nobody")
     with pytest.raises(ValueError, match="at least 1"):
         sharing("nobody", 0)

@@ -334,7 +334,7 @@ def test_the_host_has_no_port_and_the_provider_has_none():
 
 @pytest.mark.parametrize("address", ["localhost:8000/v1", "ftp://example/v1", "http://", "http://[::1/v1"])
 def test_what_is_no_address_is_refused(address):
-    with pytest.raises(SettingsError, match="no address"):
+    with pytest.raises(SettingsError, match="not the address"):
         LitellmBackend(address)
 
 

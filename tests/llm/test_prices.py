@@ -32,7 +32,7 @@ def test_an_unknown_count_makes_the_cost_unknown(unknown):
 def test_an_unknown_price_is_null_not_zero(make_request):
     prices = Prices.load()
     assert prices.usd("nobody/nothing", usage(1, 0, 1)) is None
-    assert prices.upper(make_request(model="nobody/nothing")) is None
+    assert prices.upper_usd(make_request(model="nobody/nothing")) is None
     assert "nobody/nothing" not in prices
 
 
@@ -40,13 +40,13 @@ def test_the_offline_author_costs_nothing_however_much_it_writes(make_request):
     prices = Prices.load()
     assert prices.usd(OFFLINE_MODEL, Usage()) == 0.0
     assert prices.usd(OFFLINE_MODEL, usage(10_000, 5, 10_000)) == 0.0
-    assert prices.upper(make_request(model=OFFLINE_MODEL, parameters={})) == 0.0
+    assert prices.upper_usd(make_request(model=OFFLINE_MODEL, parameters={})) == 0.0
 
 
 def test_the_upper_bound_counts_bytes_and_the_whole_output(prices, make_request):
     asked = make_request("äö", parameters={"max_completion_tokens": 50})
-    assert prices.upper(asked) == pytest.approx(((11 + 4) * 2.0 + 50 * 8.0) / 1e6)
-    assert prices.upper(make_request(parameters={})) is None, "no limit on the output, no bound"
+    assert prices.upper_usd(asked) == pytest.approx(((11 + 4) * 2.0 + 50 * 8.0) / 1e6)
+    assert prices.upper_usd(make_request(parameters={})) is None, "no limit on the output, no bound"
 
 
 def test_every_price_says_when_and_whence():
@@ -95,8 +95,8 @@ def test_what_is_written_to_a_cache_costs_more_where_the_provider_says_so():
 
 def test_the_upper_bound_takes_the_dearest_kind_of_token(make_request):
     asked = make_request("x" * 989, model="anthropic/claude-haiku-4-5", parameters={"max_tokens": 10})
-    assert Prices.load().upper(asked) == pytest.approx((1000 * 1.25 + 10 * 5.00) / 1e6)
-    assert Prices.load().upper(asked, 100) == pytest.approx((100 * 1.25 + 10 * 5.00) / 1e6)
+    assert Prices.load().upper_usd(asked) == pytest.approx((1000 * 1.25 + 10 * 5.00) / 1e6)
+    assert Prices.load().upper_usd(asked, 100) == pytest.approx((100 * 1.25 + 10 * 5.00) / 1e6)
 
 
 def test_a_schema_is_sent_as_part_of_the_prompt(make_request):
@@ -110,7 +110,7 @@ def test_counts_that_cannot_be_true_make_the_cost_unknown_and_the_bound_stays():
     model = "anthropic/claude-haiku-4-5"
     wrong = Usage(prompt_tokens=100, cached_tokens=80, written_tokens=50, completion_tokens=0)
     assert Prices.load().usd(model, wrong) is None
-    assert Prices.load().most(model, wrong) == pytest.approx(100 * 1.25 / 1e6)
+    assert Prices.load().most_usd(model, wrong) == pytest.approx(100 * 1.25 / 1e6)
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,10 @@ def head(**changes):
         (head(output=None) + "---8<--- user\nx", 1, "output: Field required"),
         (head(purpose="[1, 2]") + "---8<--- user\nx", 3, "purpose"),
         (head(model="gpt") + "---8<--- user\nx", 5, "model: Extra"),
-        (head(output="[") + "---8<--- user\nx", 4, "no YAML"),
+        (head(output="[") + "---8<--- user\nx", 4, "not YAML"),
         (head() + "\nhello\n---8<--- user\nx", 7, "before the first message"),
         (head(), 6, "no message at all"),
-        (head() + "---8<--- narrator\nx", 6, "no such role: 'narrator'"),
+        (head() + "---8<--- narrator\nx", 6, "unknown role: 'narrator'"),
         (head() + "---8<--- user\nx\n---8<--- system\ny", 8, "must come first"),
         (head() + "---8<--- system\nx\n---8<--- user\nfine\n{{ 1 + }}\n", 10, "template is wrong"),
         (head() + "---8<--- user\nx\n{% if y %}\nz", 9, "template is wrong"),
@@ -140,5 +140,5 @@ def test_what_cannot_be_filled_in_is_refused_with_its_place(write, expression, m
 
 def test_a_prompt_without_any_text_is_refused(write):
     prompt = read_prompt(write(head() + "---8<--- user\n{{ text }}\n"))
-    with pytest.raises(PromptError, match="came out empty"):
+    with pytest.raises(PromptError, match="rendered prompt is empty"):
         prompt.render(text=" \n")

@@ -76,7 +76,7 @@ def test_the_same_answers_give_the_same_bytes_in_whatever_order(path: Path) -> N
 
 
 def test_nothing_is_no_recording(path: Path) -> None:
-    with pytest.raises(InputError, match="there is no answer to a record of notes"):
+    with pytest.raises(InputError, match="there are no answers to records of notes"):
         write_recording(path, "notes", [])
     assert not path.exists()
 
@@ -84,18 +84,22 @@ def test_nothing_is_no_recording(path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "line", "message"),
     [
-        (b"", 1, "no recorded answer"),
+        (b"", 1, "not a valid recorded answer"),
         (b"{}", None, "damaged"),
         (packed(HEAD, line_of(ANSWERS[0]))[:-9], None, "damaged"),
-        (packed(), 1, "no recorded answer"),
-        (packed("not JSON", line_of(ANSWERS[0])), 1, "no recorded answer"),
+        (packed(), 1, "not a valid recorded answer"),
+        (packed("not JSON", line_of(ANSWERS[0])), 1, "not a valid recorded answer"),
         (packed({**HEAD, "format": 2}, line_of(ANSWERS[0])), 1, "format: Input should be 1"),
         (packed({**HEAD, "source": "neiss"}, line_of(ANSWERS[0])), 1, "to records of neiss, not of notes"),
-        (packed({**HEAD, "answers": 2}, line_of(ANSWERS[0])), 1, "2 answers follow, and there are 1"),
-        (packed(HEAD, {"key": {}}), 2, "no recorded answer: key.record_hash: Field required"),
-        (packed(HEAD, line_of(ANSWERS[0]) | {"text": None}), 2, "no recorded answer: text"),
-        (packed(HEAD, line_of(ANSWERS[0]) | {"verdict": "fine"}), 2, "no recorded answer: verdict"),
-        (packed({**HEAD, "answers": 2}, line_of(ANSWERS[0]), line_of(ANSWERS[0])), 3, "second answer to one request"),
+        (packed({**HEAD, "answers": 2}, line_of(ANSWERS[0])), 1, "announces 2 answers, but 1 follow"),
+        (packed(HEAD, {"key": {}}), 2, "not a valid recorded answer: key.record_hash: Field required"),
+        (packed(HEAD, line_of(ANSWERS[0]) | {"text": None}), 2, "not a valid recorded answer: text"),
+        (packed(HEAD, line_of(ANSWERS[0]) | {"verdict": "fine"}), 2, "not a valid recorded answer: verdict"),
+        (
+            packed({**HEAD, "answers": 2}, line_of(ANSWERS[0]), line_of(ANSWERS[0])),
+            3,
+            "second answer to the same request",
+        ),
     ],
 )
 def test_a_file_that_is_wrong_is_named_with_its_line(path: Path, data: bytes, line: int | None, message: str) -> None:

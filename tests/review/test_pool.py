@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hazardmill.errors import DocumentError
-from hazardmill.generation.extract import SentBack
+from hazardmill.generation.extract import RejectedDanger
 from hazardmill.records import Danger
 from hazardmill.review.candidates import load_pool
 
@@ -35,7 +35,7 @@ def test_a_draft_of_a_danger_that_was_sent_back_is_shown_with_that_danger(tmp_pa
     rows, (second,) = rows_of(0, sent_back="formalization"), rows_of(1)["dangers"]
     (known,) = rows["dangers"]
     first = Danger.model_validate(danger_of(0, known["danger_type"]))
-    sent_back = SentBack(first, 1, ({"reason": "judge:formalization", "message": "m", "mend": "n"},))
+    sent_back = RejectedDanger(first, 1, ({"reason": "judge:formalization", "message": "m", "mend": "n"},))
     told = {"round": 2, "sent_back": json.dumps(sent_back.to_json())}
     rows["dangers"] = [second | {"run_id": known["run_id"], "record_id": known["record_id"]} | told]
     rows["drafts"][0]["round"] = 1

@@ -12,7 +12,7 @@ from factories.scripted import ScriptedBackend
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
 from hazardmill.generation.models import Models
 from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import FilePurse
+from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
 from hazardmill.runs import budgets
 from hazardmill.runs.budgets import FOLDER, enough, spent_upper
 from hazardmill.runs.config import RunConfig, RunInput
@@ -124,8 +124,8 @@ def test_nobody_who_spends_waits_while_the_ledger_of_the_dead_is_read(
     def reading(at: Store, run_id: str) -> float | None:
         read.append(run_id)
         # Another worker comes and takes a slice meanwhile.
-        with FilePurse(store.path / FOLDER, "team", "other", 1.0) as purse:
-            assert purse.lease(1) == 1
+        with SharedBudgetFile(store.path / FOLDER, "team", "other", 1.0) as shared:
+            assert shared.lease(1) == 1
         return spent_upper(at, run_id)
 
     monkeypatch.setattr(budgets, "spent_upper", reading)
@@ -142,13 +142,13 @@ def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Pat
     with store.writer("r") as writer:
         writer.append_sync({"llm_calls": [{**row, "usd": None, "usd_upper": None}]})
     assert spent_upper(store, "r") is None
-    with pytest.raises(SettingsError, match="attempts of unknown cost"):
+    with pytest.raises(SettingsError, match="the cost of attempts in run r is unknown"):
         worked(run.resumed(config(notes, budget_usd=1.0)))
     assert max(store.rows("runs"), key=lambda row: row["sequence"])["state"] == "stopped"
 
 
 def test_wrong_budgets_are_wrong_calls(store: Store, notes: Path, begun: Begin) -> None:
-    with pytest.raises(UsageError, match="it is not said how large it is"):
+    with pytest.raises(UsageError, match="the size of the budget team is missing"):
         begun(store, "r", config(notes, budget_id="team"))
     with pytest.raises(UsageError, match="cannot name a budget"):
         begun(store, "r", config(notes, budget_usd=1.0, budget_id="../up"))

@@ -166,7 +166,7 @@ def test_what_the_run_needs_is_opened_before_anything_is_written(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path / "new")
-    with pytest.raises(SettingsError, match="no address of an API"):
+    with pytest.raises(SettingsError, match="not the address of an API"):
         Run.start(store, config(notes, backend="litellm", api_base="foo"))
 
     def leaking(profile: str) -> Jail:
@@ -196,7 +196,7 @@ def test_all_inputs_are_looked_for_before_anything_is_written(tmp_path: Path, no
 def test_inputs_that_were_all_refused_are_named_with_the_reason_and_leave_nothing(tmp_path: Path, notes: Path) -> None:
     notes.write_text("7\n8\n")
     store = Store(tmp_path / "new")
-    with pytest.raises(InputError, match="no record of notes to work on: there is no text") as caught:
+    with pytest.raises(InputError, match="no records of notes to work on: there is no text") as caught:
         Run.start(store, config(notes))
     assert (caught.value.where, caught.value.remedy) == ("notes.txt:1", "write some")
     assert not store.path.exists()

@@ -68,7 +68,7 @@ def site(tmp_path: Path) -> Path:
 
 def test_the_installed_package_is_found_and_not_imported(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(site))
-    path = BDDL.installed()
+    path = BDDL.find_installed()
     assert path == site / "bddl"
     (record,) = ingest(BDDL, path)
     assert isinstance(record, Record)
@@ -82,16 +82,16 @@ def test_the_installed_package_is_found_and_not_imported(site: Path, monkeypatch
 
 def test_a_package_without_activities_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert BDDL.installed() is None
+    assert BDDL.find_installed() is None
     (tmp_path / "bddl").mkdir()
     (tmp_path / "bddl" / "__init__.py").write_text("")
-    assert BDDL.installed() is None
+    assert BDDL.find_installed() is None
 
 
 def test_looking_for_the_package_runs_none_of_its_code(site: Path, project: Path) -> None:
     code = (
         "import sys; from hazardmill.ingest.sources import load_source\n"
-        f"sys.path.insert(0, {str(site)!r}); print(load_source('bddl').installed())\n"
+        f"sys.path.insert(0, {str(site)!r}); print(load_source('bddl').find_installed())\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('bddl', 'nltk', 'numpy', 'networkx')])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pytest
 
 from hazardmill.store import Store
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.maintenance.rebuild import Rebuilt
+from hazardmill.store.maintenance.rebuild import RebuildReport
 from store.factories import NOON, call, outcome, row
 
 
@@ -118,7 +118,7 @@ def quarantined(store: Store) -> list[tuple[str, bytes]]:
     return found
 
 
-def rebuild(store: Store) -> Rebuilt:
+def rebuild(store: Store) -> RebuildReport:
     """Rehearse, rebuild, and see that both said the same and that the store is well afterwards."""
     before = tree(store)
     rehearsed = Store(store.path).rebuild(dry_run=True)

@@ -7,7 +7,7 @@ import pytest
 
 from hazardmill.errors import StoreError
 from hazardmill.store import Store
-from hazardmill.store.bucket.address import Address, bucket_address, shown, working_folder
+from hazardmill.store.bucket.address import Address, bucket_address, display_name, working_folder
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_without_a_word_working_folders_are_where_nobody_clears_caches(
 
 def test_a_marked_folder_is_shown_as_its_bucket(tmp_path: Path) -> None:
     (tmp_path / "bucket.json").write_text(json.dumps({"address": "s3://mill/a"}))
-    assert shown(tmp_path) == "s3://mill/a"
-    assert shown(tmp_path / "other") == str(tmp_path / "other")
+    assert display_name(tmp_path) == "s3://mill/a"
+    assert display_name(tmp_path / "other") == str(tmp_path / "other")
 
 
 def test_a_marker_that_says_nothing_is_an_error(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_part_goes_up_and_comes_down(bucket: Bucket, part: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize(
-    ("status", "message"), [(403, "refuses access"), (500, "does not manage"), (503, "does not manage")]
+    ("status", "message"), [(403, "refuses access"), (500, "is overloaded"), (503, "is overloaded")]
 )
 def test_a_refusal_is_one_clear_error(
     use: str, status: int, message: str, bucket: Bucket, part: Path, server: BucketServer

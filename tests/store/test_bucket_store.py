@@ -371,7 +371,7 @@ def test_another_store_in_the_bucket_is_not_mixed_with_what_is_here(machine: Mac
     with pytest.raises(StoreError, match="no store any more"):
         names(machine("here"))
     write(machine("there"), "r1", ["b"])
-    with pytest.raises(StoreError, match="another store now") as caught:
+    with pytest.raises(StoreError, match="a different store now") as caught:
         names(machine("here"))
     assert "remove" in str(caught.value.remedy)
 

@@ -109,7 +109,7 @@ def test_what_a_worker_commits_to_the_target_meanwhile_is_not_overwritten(store:
 def test_rows_in_the_journal_are_no_part_of_a_copy(store: Store, tmp_path: Path) -> None:
     with store.writer("r1") as writer:
         add(writer, "a")
-        with pytest.raises(StoreLocked, match="run r1 has rows that are no parts yet"):
+        with pytest.raises(StoreLocked, match="run r1 has rows that are not in parts yet"):
             store.copy_to(Store(tmp_path / "copy"))
     assert store.copy_to(Store(tmp_path / "copy")).commits == 1
 
@@ -119,7 +119,7 @@ def test_damage_is_not_copied(store: Store, machine: Machine, address: str) -> N
     filled(store)
     part = sorted((store.path / "outcomes").glob("*.parquet"))[0]
     part.write_bytes(part.read_bytes()[:-1] + b"?")
-    with pytest.raises(CorruptStore, match="not as its manifest says"):
+    with pytest.raises(CorruptStore, match="differs from its manifest"):
         store.copy_to(machine("here"))
     assert objects(address, "manifests/") == []
 

@@ -129,7 +129,7 @@ def test_lost_ledger_rows_are_counted_and_take_nothing_else_with_them(filled: St
     assert (done.rows_lost, done.retracted) == ({"llm_calls": 6}, {})
     (sentence,) = done.lost
     assert "6 row(s) of the ledger (table llm_calls): 6 answer(s)" in sentence
-    assert "paid for again only where a run asks for it again" in sentence
+    assert "paid for again only if a run asks for it again" in sentence
     assert Store(filled.path).count("outcomes") == 6
 
 
@@ -216,7 +216,7 @@ def test_what_is_committed_after_a_compaction_was_lost_is_not_hidden_by_it(fille
     filled.compact()
     before = filled.count("llm_calls"), filled.count("outcomes")
     # Where nothing tells of the compaction any more, its number would be given out again: nothing is committed.
-    refused = pytest.raises(CorruptStore, match="was here and is gone") if "**" in pattern else nullcontext()
+    refused = pytest.raises(CorruptStore, match="existed and is gone") if "**" in pattern else nullcontext()
     with refused, Store(filled.path).writer("r1") as writer:
         for path in filled.path.glob(pattern):
             path.unlink()

@@ -57,7 +57,7 @@ def test_a_line_that_tells_nothing_and_a_damaged_header(begun: Store) -> None:
     segment.write_bytes(b"\n".join([b"xx" + lines[0], bytes(40), *lines[2:]]))
     done = rebuild(begun)
     assert [sentence.split(":")[0] for sentence in done.lost] == [
-        "1 damaged line(s) of the journal tell nothing of what they held"
+        "the content of 1 damaged line(s) of the journal is unknown"
     ]
     assert Store(begun.path).count("llm_calls") == 3
 

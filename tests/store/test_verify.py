@@ -246,7 +246,7 @@ def test_after_a_lost_manifest_nobody_goes_on_as_if_nothing_had_been_done(filled
     before = sorted(filled.path.rglob("*"))
     command = re.escape(f"hazardmill store rebuild --dry-run --store '{filled.path}'")
     for go_on in (lambda store: store.writer("r1"), lambda store: store.writer("r2"), Store.recover):
-        with pytest.raises(CorruptStore, match=f"paid for, again.*{command}"):
+        with pytest.raises(CorruptStore, match=f"pay for the lost rows again.*{command}"):
             go_on(Store(filled.path))
     assert {path.suffix for path in set(filled.path.rglob("*")) - set(before)} <= {".lock"}
     Store(filled.path).rebuild()
@@ -260,7 +260,7 @@ def test_after_a_lost_manifest_of_a_compaction_nobody_goes_on_either(filled: Sto
     filled.compact()
     for path in filled.path.glob(pattern):
         path.unlink()
-    with pytest.raises(CorruptStore, match="paid for, again"):
+    with pytest.raises(CorruptStore, match="pay for the lost rows again"):
         Store(filled.path).writer("r1")
 
 

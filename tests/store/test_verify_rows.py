@@ -137,4 +137,4 @@ def test_a_commit_that_is_gone_whole_leaves_no_trace_and_the_page_says_so(store:
     again = Store(store.path)
     assert again.verify() == [] and again.last_commit()[0] == 1
     page = re.sub(r"\s+", " ", (project / "generated" / "README.md").read_text(encoding="utf-8"))
-    assert "A commit that is gone whole with everything after it leaves no trace" in page
+    assert "If the last commits are missing altogether, they leave no trace" in page

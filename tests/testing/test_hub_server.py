@@ -515,7 +515,7 @@ def test_a_log_is_gone_on_with_by_one_server_at_a_time(ask, tmp_path):
     assert [(each.number, each.time) for each in asker.server.requests] == [(1, 1), (2, 2)]
     (tmp_path / "foreign").write_text("{}\n")
     with (
-        pytest.raises(InputError, match="none of a hub_server log"),
+        pytest.raises(InputError, match="does not belong to a hub_server log"),
         HubServer(tmp_path / "b", log=tmp_path / "foreign"),
     ):
         pass

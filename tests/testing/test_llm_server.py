@@ -656,7 +656,7 @@ def test_a_log_has_one_writer_and_is_a_log(ask, tmp_path):
     with pytest.raises(StoreLocked, match="another server"), LlmServer(log=log):
         pass
     (tmp_path / "notes").write_text('{"number": 3}\n')
-    with pytest.raises(InputError, match=r"notes:1: this line is none"), LlmServer(log=tmp_path / "notes"):
+    with pytest.raises(InputError, match=r"notes:1: this line does not belong"), LlmServer(log=tmp_path / "notes"):
         pass
 
 

@@ -130,7 +130,7 @@ def test_a_killed_client_is_written_down_as_one_that_got_no_answer():
         (["--key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE is not set"),
         (["--latency", "-1"], 2, "--latency"),
         (["--log", "no/such/folder/log"], 1, "no/such/folder/log"),
-        (["--log", "notes"], 3, "notes:1: this line is none"),
+        (["--log", "notes"], 3, "notes:1: this line does not belong"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_listens(words, status, said, tmp_path):

@@ -20,8 +20,8 @@ from hazardmill.testing.llm_server import (
     open_tokenizer,
     parse_faults,
 )
-from hazardmill.testing.llm_server.answers import in_chinese
-from hazardmill.testing.llm_server.asked import ChatRequest
+from hazardmill.testing.llm_server.answers import translate_to_chinese
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 from hazardmill.testing.llm_server.tokens import PrefixCache, chain_of
 
 
@@ -131,7 +131,7 @@ def test_cached_is_the_longest_common_beginning_in_whole_blocks(prompts):
         tokens = [(length, at) for length in parts for at in range(length)]
         chain = chain_of(model, tokens)
         common = max((shared(tokens, other) for name, other in earlier if name == model), default=0)
-        assert cache.cached(chain) == common // 64 * 64
+        assert cache.count_cached(chain) == common // 64 * 64
         cache.add(chain)
         earlier.append((model, tokens))
 
@@ -142,14 +142,14 @@ def shared(one, other):
 
 def test_prose_becomes_chinese_and_nothing_else_does():
     code = '```python\nclass Serve(PlanningTask):\n    title = "Bring the soup."\n    realised_by = "carry_bowl"\n```'
-    changed = in_chinese(code)
+    changed = translate_to_chinese(code)
     assert changed == code.replace("Bring the soup.", "机器人在房间里完成这项工作")
-    assert json.loads(in_chinese(r'{"a b": "say \"no\" now", "c": ["one", "two"]}')) == {
+    assert json.loads(translate_to_chinese(r'{"a b": "say \"no\" now", "c": ["one", "two"]}')) == {
         "a b": "机器人在房间里完成这项工作",
         "c": ["one", "two"],
     }
-    assert in_chinese('{"verdict":"approved"}') == "机器人在房间里完成这项工作。"
-    assert in_chinese("") == "机器人在房间里完成这项工作。"
+    assert translate_to_chinese('{"verdict":"approved"}') == "机器人在房间里完成这项工作。"
+    assert translate_to_chinese("") == "机器人在房间里完成这项工作。"
 
 
 def test_an_attempt_is_no_part_of_who_asks():

@@ -9,7 +9,7 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.probes.planning import STAND_INS, answer_of
 from hazardmill.evaluation.probes.problem_reader import problem_in
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.faults import FaultPlan
 from hazardmill.testing.llm_server.journal import ServedAttempt
 from hazardmill.testing.llm_server.server import LlmServer

@@ -1,4 +1,4 @@
-"""What a source's SOURCE.md says is to be had: the section ``## Files``, which people read and ``fetch`` obeys.
+"""The files that a source's SOURCE.md offers: the section ``## Files``, read by people and by ``fetch``.
 
 The section holds one fenced ``toml`` block (docs/adding-a-source.md)::
 
@@ -8,7 +8,7 @@ The section holds one fenced ``toml`` block (docs/adding-a-source.md)::
     years = [2018, 2019]
     terms = "Public domain."
 
-What the publisher does not publish (size, sha256) is left out, and is then unknown.
+Values that the publisher does not give (size, sha256) are left out, and are then unknown.
 """
 
 from __future__ import annotations
@@ -30,15 +30,23 @@ _SECTION: Final = re.compile(r"^## Files[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE 
 _BLOCK: Final = re.compile(r"^```toml[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _YEAR: Final = "{year}"
 
-# A name lands in a folder of the user's: no separators, nothing hidden.
+# The name becomes a file in a user's folder: no separators, nothing hidden.
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=200)]
-# Addresses are shown and written down: no user name or password in them.
+# Addresses are shown and stored, so they must not contain a user name or password.
 Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+/\S+$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class PublishedFile(FrozenModel):
-    """One file as its publisher serves it. ``size`` is in bytes."""
+    """One file as its publisher serves it.
+
+    Attributes:
+        name: Name of the local file.
+        address: http or https address.
+        terms: Licence or terms of use.
+        size: Size in bytes; null if not published.
+        sha256: SHA-256 (hex); null if not published.
+    """
 
     name: FileName
     address: Address
@@ -46,11 +54,11 @@ class PublishedFile(FrozenModel):
     size: Annotated[int, Field(gt=0)] | None = None
     sha256: Sha256 | None = None
     unpack: Text | None = None
-    """The command that unpacks it, if it must be."""
+    """The command that unpacks it; null if it is not packed."""
 
 
 class _Entry(FrozenModel):
-    """A ``[[files]]`` table: one file, or with ``years`` one for each of them."""
+    """A ``[[files]]`` table: one file, or with ``years`` one file per year."""
 
     name: Text
     address: Text
@@ -82,17 +90,27 @@ class _Block(FrozenModel):
 
 
 class PublishedFiles(FrozenModel):
-    """The files that can be fetched, and how else the data is to be had (always told where there are no files)."""
+    """The files that can be fetched, and how else to get the data.
+
+    Attributes:
+        otherwise: How to get the data without ``fetch``; always given if there are no files.
+    """
 
     files: tuple[PublishedFile, ...] = ()
     otherwise: Text | None = None
 
 
 def read_catalogue(source: Source) -> PublishedFiles | None:
-    """What the source's SOURCE.md offers; null if it has no section ``## Files``.
+    """Read the files that the source's SOURCE.md offers.
+
+    Args:
+        source: The source.
+
+    Returns:
+        The files; null if SOURCE.md is missing or has no section ``## Files``.
 
     Raises:
-        SourceError: The section does not have its form.
+        SourceError: The section is malformed.
     """
     page = source.folder / "SOURCE.md"
     try:
@@ -113,18 +131,18 @@ def _read(section: str, page: Path) -> PublishedFiles:
         block = _Block.model_validate_json(json.dumps(tomllib.loads(blocks[0]), default=str), strict=True)
         files = tuple(file for entry in block.files for file in entry.files())
     except tomllib.TOMLDecodeError as error:
-        raise _wrong(page, f"its block is no TOML: {error}") from error
+        raise _wrong(page, f"its block is not TOML: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise _wrong(page, f"{'.'.join(map(str, first['loc'])) or 'an entry'}: {first['msg']}") from error
     names = [file.name for file in files]
-    # Beside NAME, a download keeps NAME.part and NAME.bad; some file systems do not tell small letters from capitals.
+    # Next to NAME, a download keeps NAME.part and NAME.bad; some file systems ignore case.
     if len({name.lower() for name in names}) != len(names):
         raise _wrong(page, "two files carry the same name")
     if unfit := next((name for name in names if name.lower().endswith((".part", ".bad"))), None):
-        raise _wrong(page, f"{unfit} ends as the names of unfinished downloads do")
+        raise _wrong(page, f"{unfit} ends like the name of an unfinished download")
     if not files and block.otherwise is None:
-        raise _wrong(page, "it names no file, and does not say in `otherwise` how else the data is to be had")
+        raise _wrong(page, "it lists no file, and does not say in `otherwise` how else to get the data")
     return PublishedFiles(files=files, otherwise=block.otherwise)
 
 
@@ -133,16 +151,20 @@ def _wrong(page: Path, what: str) -> SourceError:
 
 
 def choose(source: Source, patterns: tuple[str, ...]) -> tuple[PublishedFile, ...]:
-    """The files to fetch: those whose name matches or holds one of the patterns; without any, the only one there is.
+    """Choose the files to fetch: those whose name matches or contains one of the patterns.
+
+    Args:
+        source: The source.
+        patterns: Shell patterns or parts of names; empty if the source has only one file.
 
     Raises:
-        UsageError: Nothing can be fetched, a pattern matches nothing, or there are several and no pattern.
-        SourceError: SOURCE.md is wrong.
+        UsageError: Nothing can be fetched, a pattern matches nothing, or there are several files and no pattern.
+        SourceError: SOURCE.md is malformed.
     """
     offer = read_catalogue(source)
     if offer is None:
         raise UsageError(
-            f"SOURCE.md of source {source.name} names no files to fetch",
+            f"SOURCE.md of source {source.name} lists no files to fetch",
             remedy=f"get the data from {source.address} by hand, or add a section Files (docs/adding-a-source.md)",
         )
     if not offer.files:

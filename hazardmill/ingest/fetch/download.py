@@ -1,7 +1,7 @@
-"""One address into one file by HTTP, going on where an earlier attempt broke off.
+"""Downloads one address into one file over HTTP, continuing where an earlier attempt broke off.
 
-Beside the partial file stands a note of whose bytes it holds: the address, and what the server calls that version
-(ETag or Last-Modified). Only if the server confirms the version (If-Range) are bytes added to those that are there.
+A note next to the partial file says whose bytes it holds: the address, and the server's name for that version (ETag or
+Last-Modified). Bytes are appended only if the server confirms the version (If-Range).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from hazardmill.errors import SourceError
 from hazardmill.records import FrozenModel
 
 ATTEMPTS: Final = 5
-"""Attempts that bring nothing new, one after the other, before a download is given up."""
+"""Consecutive attempts without progress before a download is given up."""
 _LONGEST_WAIT_S: Final = 300.0
 _TIMEOUT_S: Final = 30.0
 _BUSY: Final = frozenset({408, 425, 429})
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _MOST_REDIRECTS: Final = 20
 _MOST_UNTOLD: Final = 4 * 2**30
-"""Bytes that are taken where neither SOURCE.md nor the server says how many there are: some servers never end."""
+"""Maximum number of bytes if neither SOURCE.md nor the server gives a size: some servers never end."""
 
 Watch = Callable[[int, int | None], None]
-"""Called with the bytes that are there and, if the server says, how many there will be."""
+"""Called with the number of bytes so far and, if the server gives it, the total number; otherwise null."""
 
 
 class _Origin(FrozenModel):
@@ -46,7 +46,7 @@ class _Origin(FrozenModel):
 
 
 class _Passing(Exception):
-    """An answer that may be another the next time."""
+    """An answer that may be different the next time."""
 
     def __init__(self, what: str, wait_s: float | None = None) -> None:
         super().__init__(what)
@@ -54,15 +54,15 @@ class _Passing(Exception):
 
 
 class Download:
-    """A file on its way.
+    """A file that is being downloaded.
 
     Args:
-        address: http or https; redirects are followed to such addresses only, and from https to https only.
-        part: Where the bytes go.
-        note: Where their origin is noted.
-        size: Bytes that were published, if known: another size is refused as soon as it shows.
-        watch: Told of progress.
-        sleep: How to wait between attempts.
+        address: http or https. Redirects are followed only to such addresses, and from https only to https.
+        part: File for the bytes.
+        note: File for the origin of the bytes.
+        size: Published size in bytes; null if unknown. Any other size is refused as soon as it shows.
+        watch: Called with the progress.
+        sleep: Waits between attempts.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Download:
         self._client: httpx.Client
 
     def run(self) -> None:
-        """Get all of it.
+        """Download the whole file.
 
         Raises:
-            SourceError: The server refuses, sends a web page or another size than was published, or cannot be
-                reached; what was received is kept, unless the server sent too much.
-            OSError: The disk cannot take it.
+            SourceError: The server refuses, sends a web page or another size than was published, or cannot be reached.
+                Bytes received are kept, unless the server sent too many.
+            OSError: The disk refuses.
         """
         retrying = Retrying(
             retry=retry_if_exception(_may_pass),
@@ -102,13 +102,13 @@ class Download:
                 retrying(self._attempt)
         except (httpx.HTTPError, httpx.InvalidURL, _Passing) as error:
             what = str(error) or type(error).__name__
-            kept = f"; it will go on after the {self._have} bytes that are kept" if self._origin() else ""
+            kept = f"; it will continue after the {self._have} bytes that are kept" if self._origin() else ""
             raise SourceError(
                 f"the download failed: {what}", file=self._address, remedy=f"run the same command again later{kept}"
             ) from error
 
     def forget(self) -> None:
-        """Remove what there is of it."""
+        """Remove the partial file and its note."""
         self._part.unlink(missing_ok=True)
         self._note.unlink(missing_ok=True)
 
@@ -126,7 +126,7 @@ class Download:
         try:
             self._request()
         except Exception:
-            # Counted from the last attempt that got further, so that a bad line ends no long download.
+            # Count from the last attempt that made progress, so that a bad connection does not end a long download.
             self._stalled = 1 if self._have > self._furthest else self._stalled + 1
             self._furthest = max(self._furthest, self._have)
             raise
@@ -141,9 +141,9 @@ class Download:
             status = response.status_code
             if status == 416 and have:
                 if response.headers.get("content-range") == f"bytes */{have}":
-                    return  # It broke off between the last byte and the end.
+                    return  # It broke off between the last byte and the end of the answer.
                 self.forget()
-                raise _Passing("the server has fewer bytes than were there before", 0.0)
+                raise _Passing("the server has fewer bytes than it had before", 0.0)
             self._refuse(response)
             packed = response.headers.get("content-encoding", "identity") != "identity"
             if status == 206:
@@ -157,7 +157,7 @@ class Download:
             self._receive(response.iter_bytes() if packed else response.iter_raw(), total)
 
     def _answer(self, headers: Mapping[str, str]) -> httpx.Response:
-        """The answer at the end of the redirects, its body not yet read; the bodies of redirects never are."""
+        """Return the answer at the end of the redirects, with its body unread. Bodies of redirects are never read."""
         request = self._client.build_request("GET", self._address, headers=headers)
         for _ in range(_MOST_REDIRECTS):
             response = self._client.send(request, stream=True)
@@ -174,7 +174,7 @@ class Download:
         raise httpx.TooManyRedirects(f"more than {_MOST_REDIRECTS} redirects", request=request)
 
     def _origin(self) -> _Origin | None:
-        """Whose bytes are there; null if there is nothing to go on with."""
+        """Return whose bytes the partial file holds; null if there is nothing to continue."""
         try:
             origin = _Origin.model_validate_json(self._note.read_bytes())
         except (FileNotFoundError, ValidationError):
@@ -182,7 +182,7 @@ class Download:
         return origin if origin.address == self._address and origin.version and self._have else None
 
     def _refuse(self, response: httpx.Response) -> None:
-        """Raise unless the answer brings bytes. Nothing is lost of what there was."""
+        """Raise unless the answer brings bytes. Existing bytes are kept."""
         status = response.status_code
         if status in _BUSY or status >= 500:
             wait = _retry_after(response)
@@ -197,7 +197,7 @@ class Download:
             raise SourceError(
                 f"the server answers {status} {response.reason_phrase}",
                 file=_public_address(response.url),
-                remedy="look at the address in the source's SOURCE.md: the publisher may have moved the file",
+                remedy="check the address in the source's SOURCE.md: the publisher may have moved the file",
             )
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith(("text/html", "application/xhtml")):
@@ -208,19 +208,19 @@ class Download:
             )
 
     def _continues(self, response: httpx.Response, have: int, origin: _Origin | None, *, packed: bool) -> int | None:
-        """The whole size, if the answer goes on exactly where the part ends, and is of the same version."""
+        """Return the total size if the answer continues exactly where the part ends, in the same version."""
         match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
         total = None if match is None or match[2] == "*" else int(match[2])
-        # A part may end before the file does: without the whole size nothing would show that it did.
+        # A part may end before the file does, which only the total size can show.
         endless = total is None and self._size is None
         changed = origin is not None and _is_other(_version(response), origin.version)
         if not have or packed or match is None or int(match[1]) != have or endless or changed:
             self.forget()
-            raise _Passing("the server sends another part than was asked for", 0.0)
+            raise _Passing("the server sends a different part than requested", 0.0)
         return total
 
     def _begin(self, version: str | None) -> None:
-        # First the old bytes go, then the note changes: no crash leaves bytes under another version's name.
+        # Remove the old bytes before changing the note: no crash leaves bytes under another version's name.
         self._part.write_bytes(b"")
         staged = self._note.with_name(self._note.name + ".new")
         staged.write_text(_Origin(address=self._address, version=version).model_dump_json(), encoding="utf-8")
@@ -250,17 +250,17 @@ class Download:
             self._watch(have, total)
 
     def _too_much(self, have: int, expected: int | None) -> SourceError:
-        told = "nobody says how many there should be" if expected is None else f"it spoke of {expected}"
+        told = "no size is known" if expected is None else f"it announced {expected}"
         return SourceError(
-            f"the server sent {have} bytes, and {told}: it was stopped there",
+            f"the server sent {have} bytes, but {told}: the download was stopped",
             file=self._address,
-            remedy="look at the address; if so much is right, say its size in SOURCE.md",
+            remedy="check the address; if the size is right, add it to SOURCE.md",
         )
 
     def _check_size(self, size: int | None) -> None:
         if size is not None and self._size is not None and size != self._size:
             raise SourceError(
-                f"the server has {size} bytes or more, and SOURCE.md says {self._size}",
+                f"the server has {size} bytes or more, but SOURCE.md gives {self._size}",
                 file=self._address,
                 remedy="the publisher may have replaced the file: compare with its page, then correct SOURCE.md",
             )
@@ -271,12 +271,12 @@ def _may_pass(error: BaseException) -> bool:
 
 
 def _public_address(address: httpx.URL) -> str:
-    """An address without what a server may have put there to let this one request in."""
+    """Return an address without parts that the server may have added to authorize this one request."""
     return str(address.copy_with(userinfo=b"", query=None, fragment=None))
 
 
 def _is_other(version: str | None, before: str | None) -> bool:
-    """Whether two versions differ, both being tags or both dates; what cannot be compared does not."""
+    """Whether two versions differ. Only two tags or two dates can be compared."""
     return None not in (version, before) and version != before and _is_tag(version) == _is_tag(before)
 
 
@@ -285,14 +285,14 @@ def _is_tag(version: str | None) -> bool:
 
 
 def _version(response: httpx.Response) -> str | None:
-    """What If-Range may name: a strong ETag, else the date."""
+    """Return what If-Range may name: a strong ETag, or else the date."""
     headers: Mapping[str, str] = response.headers
     etag = headers.get("etag", "")
     return etag if _is_tag(etag) else headers.get("last-modified")
 
 
 def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds of the Retry-After header, which is a number or a date; null if there is none that makes sense."""
+    """Seconds in the Retry-After header, which is a number or a date; null if it is missing or invalid."""
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return float(value)

@@ -1,7 +1,7 @@
-"""Fetch: a published file into a folder, checked against what its publisher says, or else against what came before.
+"""Fetch: downloads a published file and checks it against its publisher's data, or else against an earlier download.
 
-Beside the files lies a hidden folder ``.fetched``: for each file the size and sha256 that were seen, so that a file
-which changes is noticed even where nothing is published to check it by, and notes of downloads under way.
+A hidden folder ``.fetched`` next to the files holds the size and sha256 of each file as fetched, so that a change is
+noticed even if the publisher gives no checksum, and notes on downloads under way.
 """
 
 from __future__ import annotations
@@ -28,18 +28,24 @@ from hazardmill.store.files.locks import Lock
 NOTES: Final = ".fetched"
 _NO_DATA: Final = frozenset({"html_page", "lfs_pointer", "empty_file"})
 _REMEDIES: Final = {
-    errno.ENOSPC: "free some space, then run the same command again: it goes on where it stopped",
-    errno.EDQUOT: "free some space or raise the quota, then run the same command again: it goes on where it stopped",
-    errno.EACCES: "give a folder that this user may write, with --to",
-    errno.EPERM: "give a folder that this user may write, with --to",
-    errno.EROFS: "give a folder that can be written, with --to",
+    errno.ENOSPC: "free some space, then run the same command again: it continues where it stopped",
+    errno.EDQUOT: "free some space or raise the quota, then run the same command again: it continues where it stopped",
+    errno.EACCES: "choose a folder that this user may write, with --to",
+    errno.EPERM: "choose a folder that this user may write, with --to",
+    errno.EROFS: "choose a folder that can be written, with --to",
     errno.EEXIST: "give a folder, not a file, with --to",
     errno.ENOTDIR: "give a folder, not a file, with --to",
 }
 
 
 class FileState(FrozenModel):
-    """What a file was when it was fetched."""
+    """A file as it was when it was fetched.
+
+    Attributes:
+        size: Size in bytes.
+        sha256: SHA-256 (hex).
+        fetched_at: Time of the download, in UTC.
+    """
 
     address: str
     size: int
@@ -48,7 +54,17 @@ class FileState(FrozenModel):
 
 
 class FetchedFile(FrozenModel):
-    """A file that is there, whole and checked. ``received`` counts the bytes that came over the network for it."""
+    """A file that is complete and checked.
+
+    Attributes:
+        path: Where it is.
+        size: Size in bytes.
+        sha256: SHA-256 (hex).
+        sha256_checked: Whether the publisher's sha256 was known and compared.
+        received: Bytes that came over the network for it.
+        already_there: Whether it existed before.
+        unpack: The command that unpacks it; null if it is not packed.
+    """
 
     name: str
     path: Path
@@ -57,7 +73,7 @@ class FetchedFile(FrozenModel):
     size: int
     sha256: str
     size_checked: bool
-    """Whether the publisher's size was known to check it by."""
+    """Whether the publisher's size was known and compared."""
     sha256_checked: bool
     received: int
     already_there: bool
@@ -72,25 +88,27 @@ def fetch(
     watch: Watch | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> FetchedFile:
-    """Put a published file into ``folder``, unless it is there already; goes on with what an earlier call left.
+    """Download a published file to ``folder`` unless it already exists; continue an interrupted download.
 
     Args:
-        file: What to fetch.
-        folder: Where to; made if need be.
-        force: Replace a different file of that name, and accept one that its publisher has changed.
-        watch: Told of progress.
-        sleep: How to wait between attempts.
+        file: The file.
+        folder: Target folder; created if missing.
+        force: Replace a different file with that name, and accept a file that its publisher has changed.
+        watch: Called with the progress.
+        sleep: Waits between attempts.
 
     Raises:
-        SourceError: A different file is in the way, the download fails, what came is not what was published (it is
-            then kept as ``NAME.bad``), or the disk cannot take it.
+        SourceError: A different file is in the way, the download fails, the content is not what was published (it is
+            then kept as ``NAME.bad``), or the disk refuses.
     """
     with _on_disk(folder):
         (folder / NOTES).mkdir(parents=True, exist_ok=True)
         lock = Lock.acquire(folder / NOTES / "lock")
         if lock is None:
             raise SourceError(
-                "another process is fetching into this folder", file=str(folder), remedy="wait for it, or give another"
+                "another process is fetching into this folder",
+                file=str(folder),
+                remedy="wait for it, or choose another",
             )
         try:
             return _Fetching(file, folder).run(force=force, watch=watch, sleep=sleep)
@@ -99,7 +117,7 @@ def fetch(
 
 
 class _Fetching:
-    """One file and the places that belong to it."""
+    """One file and the paths that belong to it."""
 
     def __init__(self, file: PublishedFile, folder: Path) -> None:
         self._file = file
@@ -122,49 +140,49 @@ class _Fetching:
             self._part.replace(bad)
             download.forget()
             raise SourceError(
-                f"{wrong}; what came is kept as {bad.name}",
+                f"{wrong}; the download is kept as {bad.name}",
                 file=file.address,
-                remedy="fetch it again; if it stays so, compare with the publisher's page and SOURCE.md",
+                remedy="fetch it again; if that does not help, compare with the publisher's page and SOURCE.md",
             )
-        # The record comes first: ended in between, the next fetch finds the part whole and as it was recorded.
+        # Write the record first: after a crash in between, the next fetch finds a complete part that matches it.
         self._remember(size, sha256)
         self._part.replace(self._target)
         self._note.unlink(missing_ok=True)
         return self._fetched_file(size, sha256, received=download.received, already=False)
 
     def _is_different(self) -> bool:
-        """Whether the file that is there may be another than the published one."""
+        """Whether the existing file may differ from the published one."""
         return self._target.is_file() and (self._file.sha256 is None or _measure(self._target)[1] != self._file.sha256)
 
     def _already(self) -> FetchedFile:
-        """The file that is there, if it is the one."""
+        """Return the existing file if it is the published one."""
         if not self._target.is_file():
-            raise SourceError("there is a folder of this name", file=str(self._target), remedy="give another --to")
+            raise SourceError("there is a folder with this name", file=str(self._target), remedy="choose another --to")
         size, sha256 = _measure(self._target)
         expected = self._file.sha256 or (self._seen.sha256 if self._seen else None)
         if expected is None:
-            different = "a file of this name is there, and nothing says that it is the published one"
+            different = "a file with this name exists, and nothing shows that it is the published one"
         elif sha256 != expected:
-            whose = "SOURCE.md says" if self._file.sha256 else "it had when it was fetched"
-            different = f"the file that is there has sha256 {sha256}, and not {expected}, which {whose}"
+            whose = "SOURCE.md gives" if self._file.sha256 else "it had when it was fetched"
+            different = f"the existing file has sha256 {sha256} instead of {expected}, which {whose}"
         else:
             self._remember(size, sha256)
             return self._fetched_file(size, sha256, received=0, already=True)
         raise SourceError(different, file=str(self._target), remedy="move it away, or replace it with --force")
 
     def _wrong(self, size: int, sha256: str, *, force: bool) -> str | None:
-        """What speaks against the bytes that came."""
+        """What is wrong with the downloaded bytes; null if nothing is."""
         problem = whole_file_problem(self._part)
         if problem is not None and problem.reason in _NO_DATA:
             return f"instead of the file: {problem.message}"
         if self._file.size not in (None, size):
-            return f"{size} bytes came, and SOURCE.md says {self._file.size}"
+            return f"{size} bytes arrived, but SOURCE.md gives {self._file.size}"
         if self._file.sha256 not in (None, sha256):
-            return f"what came has sha256 {sha256}, and SOURCE.md says {self._file.sha256}"
+            return f"the download has sha256 {sha256}, but SOURCE.md gives {self._file.sha256}"
         seen = self._seen
         if self._file.sha256 is None and seen is not None and seen.sha256 != sha256 and not force:
             return (
-                f"what came has sha256 {sha256} ({size} bytes), and the same file had {seen.sha256} ({seen.size}"
+                f"the download has sha256 {sha256} ({size} bytes), but the same file had {seen.sha256} ({seen.size}"
                 f" bytes) on {seen.fetched_at:%Y-%m-%d}: its publisher has changed it (--force accepts that)"
             )
         return None
@@ -209,7 +227,7 @@ def _measure(path: Path) -> tuple[int, str]:
 
 @contextmanager
 def _on_disk(folder: Path) -> Iterator[None]:
-    """Turn what the disk refuses into an error that says what helps."""
+    """Convert an error of the disk to one with a remedy."""
     try:
         yield
     except StoreError:

@@ -1,14 +1,14 @@
-"""Sources: what one is, how all of them are found, and what they open and read files with.
+"""Sources: what a source is, how all of them are found, and how they open and read files.
 
 | module | what it holds |
 | --- | --- |
 | source | what a source is, and the bounds that all of them share |
-| discovery | which sources there are |
-| files | looking for input in a folder, where anything may lie |
+| discovery | finding all sources |
+| files | looking for input in a folder, which may contain anything |
 | texts | text files, line by line or whole |
 | streams | input that comes from a pipe |
 
-All that a ``source.py`` needs is imported from here (docs/adding-a-source.md).
+A ``source.py`` imports everything it needs from here (docs/adding-a-source.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How sources are found: each is a folder with a ``source.py``, and nothing is registered anywhere."""
+"""Finds sources: each is a folder with a ``source.py``; there is no registry."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ from hazardmill.resources import SOURCES_VARIABLE, sources_folders
 
 
 def list_sources() -> tuple[Source, ...]:
-    """All sources, by name.
+    """Load all sources, sorted by name.
+
+    They are in the ``sources`` folder of the installation and in the folders that ``HAZARDMILL_SOURCES`` names.
 
     Raises:
-        SourceError: A source's module does not load, or two folders carry the same name.
+        SourceError: A source's module does not load, or two folders have the same name.
     """
     return tuple(_load(folder) for _, folder in sorted(_source_folders().items()))
 
 
 def load_source(name: str) -> Source:
-    """The source of this name.
+    """Load one source.
+
+    Args:
+        name: Name of the source, which is that of its folder.
 
     Raises:
-        SourceError: There is none, or its module does not load.
+        SourceError: There is no such source, or its module does not load.
     """
     folders = _source_folders()
     if name not in folders:
@@ -65,8 +70,8 @@ def _load(folder: Path) -> Source:
             file=str(file),
             remedy="use lower-case letters, digits and underscores, beginning with a letter",
         )
-    # A package of its own, named after the place, so that source.py can import its neighbours relatively and
-    # equal names in different folders never meet in sys.modules.
+    # Each source becomes a package named after its path, so that source.py can import its neighbours relatively,
+    # and equal names in different folders never collide in sys.modules.
     package = f"_hazardmill_source_{folder.name}_{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
     root = ModuleType(package)
     root.__path__ = [str(folder)]
@@ -77,7 +82,7 @@ def _load(folder: Path) -> Source:
         raise SourceError(
             f"the source does not load: {type(error).__name__}: {error}",
             file=str(file),
-            remedy="run the module by itself to see the whole traceback",
+            remedy="run the module directly to see the whole traceback",
         ) from error
     source = getattr(module, "SOURCE", None)
     if not isinstance(source, Source) or source.name != folder.name:

@@ -1,4 +1,4 @@
-"""Looking for the files of a source in a folder: everything there is an input, a folder to enter, or refused."""
+"""Looks for the files of a source in a folder: every entry is an input, a folder to enter, or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ DOWNLOAD_AGAIN: Final = "download the file again, from the address in the source
 
 
 class InputRefusal(NamedTuple):
-    """Why something cannot be used: a short stable code, a sentence, and what to do."""
+    """Why something cannot be used: a short stable code, a sentence, and what to do.
+
+    Attributes:
+        reason: Reason code of the reject.
+        message: What is wrong.
+        remedy: What to do about it.
+    """
 
     reason: str
     message: str
@@ -25,10 +31,13 @@ class InputRefusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file to read: where it lies, and its name within the input, which is what rejects and ids may use.
+    """One file to read.
 
-    ``refusal`` says why it cannot be read, where looking for it has shown that already: it is a pipe, or a folder
-    that nobody may enter.
+    Attributes:
+        path: Where it is.
+        name: Its name within the input, which rejects and ids may use.
+        refusal: Why it cannot be read, if that is already known: it is a pipe, for example, or a folder that nobody may
+            enter.
     """
 
     path: Path
@@ -36,7 +45,7 @@ class InputFile:
     refusal: InputRefusal | None = None
 
     def __post_init__(self) -> None:
-        # A name is any bytes, and what is no UTF-8 can be told to nobody.
+        # A file name may be any bytes, but only UTF-8 can be shown and stored.
         told = self.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if told != self.name:
             object.__setattr__(self, "name", told)
@@ -48,27 +57,37 @@ _NAME: Final = InputRefusal("file_name", "the name is not UTF-8", "rename the fi
 
 @dataclass
 class InputFolder:
-    """One folder of an input, as ``walk`` meets it. Hidden things (``.name``) are left out."""
+    """One folder of an input, as ``walk`` visits it. Hidden entries (``.name``) are left out.
+
+    Attributes:
+        path: Where it is.
+    """
 
     path: Path
     name: str
     """Its path within the input, with slashes; empty for the input itself."""
     folders: list[str] = field(default_factory=list)
-    """Folders in it, sorted, those behind links too. What a caller takes out is not entered."""
+    """Names of its folders, sorted, including links to folders. A caller may remove names to skip these folders."""
     files: list[str] = field(default_factory=list)
-    """Regular files in it, sorted, those behind links too."""
+    """Names of its regular files, sorted, including links to files."""
     refused: list[InputFile] = field(default_factory=list)
-    """What is neither: pipes, sockets, devices, links to nothing; and the folder itself if it cannot be listed."""
+    """Everything else: pipes, sockets, devices, broken links; and the folder itself if it cannot be listed."""
 
     def input(self, name: str, refusal: InputRefusal | None = None) -> InputFile:
-        """The file of this name in the folder."""
+        """Return the file with this name in the folder."""
         return InputFile(self.path / name, f"{self.name}/{name}" if self.name else name, refusal)
 
 
 def walk(root: Path) -> Iterator[InputFolder]:
-    """A folder and those below it, from the top, each once, however many links lead to it.
+    """Visit a folder and all folders below it, from the top, each once, however many links lead to it.
 
-    Links to folders are entered after everything else, so that a folder keeps its own name where it has one.
+    Links to folders are entered last, so that a folder keeps its own name if it has one.
+
+    Args:
+        root: The folder.
+
+    Yields:
+        Each folder; its ``folders`` may be changed before the next one is requested.
     """
     entered: dict[tuple[int, int] | Path, str] = {}
     waiting: list[tuple[Path, str]] = [(root, "")]
@@ -81,7 +100,7 @@ def walk(root: Path) -> Iterator[InputFolder]:
         else:
             folder = InputFolder(path, name, refused=[InputFile(path, name, _refuse_folder(before))])
         yield folder
-        # The last one in is the first one out.
+        # Last in, first out.
         for below in reversed(folder.folders):
             place = path / below
             is_link = os.path.islink(place)  # noqa: PTH114  that of pathlib raises over a path that is too long
@@ -89,7 +108,15 @@ def walk(root: Path) -> Iterator[InputFolder]:
 
 
 def list_folder(path: Path, name: str = "") -> InputFolder:
-    """One folder; ``name`` is its path within the input."""
+    """List one folder.
+
+    Args:
+        path: The folder.
+        name: Its path within the input.
+
+    Returns:
+        The listing. If the folder cannot be listed, it is among its own ``refused``.
+    """
     folder = InputFolder(path, name)
     try:
         with os.scandir(path) as entries:
@@ -102,11 +129,13 @@ def list_folder(path: Path, name: str = "") -> InputFolder:
 
 
 def find_files(path: Path, wanted: Callable[[Path], bool]) -> list[InputFile]:
-    """A file itself; of a folder, the files in it that are wanted, by name, and whatever there is no file.
+    """Find the input in a file or folder: the file itself, or the wanted entries of the folder, sorted by name.
+
+    Entries of the folder that are not files are included with their refusal.
 
     Args:
         path: A file or folder.
-        wanted: Whether a file is input by its name.
+        wanted: Whether a file is input, judged by its name.
     """
     if kind_of(path) is not FileKind.FOLDER:
         return [InputFile(path, path.name)]
@@ -116,7 +145,12 @@ def find_files(path: Path, wanted: Callable[[Path], bool]) -> list[InputFile]:
 
 
 def refusal_of(path: Path, error: OSError) -> InputRefusal:
-    """Why a file or folder cannot be read, by the error that came of trying."""
+    """Return why a file or folder cannot be read, given the error from trying.
+
+    Args:
+        path: The file or folder.
+        error: What was raised.
+    """
     kind = error.kind if isinstance(error, NotARegularFile) else kind_of(path)
     if kind is FileKind.MISSING:
         return InputRefusal("missing_file", f"there is no {path.name}", DOWNLOAD_AGAIN)
@@ -129,7 +163,7 @@ def refusal_of(path: Path, error: OSError) -> InputRefusal:
 def _identity(path: Path) -> tuple[int, int] | Path:
     try:
         status = path.stat()
-    except OSError:  # which listing it will say
+    except OSError:  # listing it will report the error
         return path
     return status.st_dev, status.st_ino
 
@@ -145,7 +179,7 @@ def _sort(folder: InputFolder, entry: os.DirEntry[str]) -> None:
 
 
 def _kind(entry: os.DirEntry[str]) -> FileKind:
-    # The listing itself mostly tells a file from a folder; where it does not, looking closer may be forbidden.
+    # The listing mostly distinguishes files from folders; where it does not, a closer look may be forbidden.
     with contextlib.suppress(OSError):
         if entry.is_file(follow_symlinks=False):
             return FileKind.REGULAR

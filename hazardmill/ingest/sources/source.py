@@ -1,8 +1,8 @@
-"""What a source is: what it says of itself, where its input lies, and how that is read.
+"""The interface of a source: what it says about itself, where its input is, and how that is read.
 
-A source never raises over what a file says. A row that cannot be used, and a whole file that cannot (an HTML
-page, a missing column), is one ``Reject``, so that the rest of a run goes on. ``SourceError`` is for a path that
-holds nothing of the source at all.
+A source never raises because of a file's content. A row that cannot be used, or a whole file that cannot (an HTML page,
+a missing column), becomes one ``Reject``, so that the run continues. ``SourceError`` is for a path that holds nothing
+of the source at all.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hazardmill.ingest.sources.streams import is_stream
 from hazardmill.records import FrozenModel, Record, Reject, Text
 
 MOST_CHARACTERS: Final = 100_000
-"""Characters that a record may have. The longest record of the public files has under 10,000."""
+"""Maximum number of characters of a record. The longest record of the public files has under 10,000."""
 
 
 class Note(FrozenModel):
-    """A remark on a whole file that was read: columns ignored, for instance. No item is lost."""
+    """A remark on a whole file that was read, for example about ignored columns. No item is lost."""
 
     source: Text
     file: str
@@ -33,28 +33,35 @@ class Note(FrozenModel):
 
 
 class Source(ABC):
-    """A kind of public record and how it is read. Subclasses set the class variables and define two methods."""
+    """A kind of public record, and how it is read.
+
+    Subclasses set the class variables and define ``find`` and ``read``. See docs/adding-a-source.md.
+
+    Attributes:
+        title: Full name of the data set.
+        description: What the records are, in a sentence or two.
+    """
 
     name: ClassVar[str]
     """Name of the folder, and first part of every record id."""
     title: ClassVar[str]
     licence: ClassVar[str]
-    """SPDX identifier where there is one; travels with every record."""
+    """SPDX identifier if there is one; stored with every record."""
     attribution: ClassVar[str]
-    """Credit line; travels with every record."""
+    """Credit line; stored with every record."""
     address: ClassVar[str]
-    """Where the public files are to be had."""
+    """Where the public files can be obtained."""
     description: ClassVar[str]
     expects: ClassVar[str]
-    """What input looks like, to end the sentence "give ..." in errors."""
+    """What input looks like, to complete the sentence "give ..." in errors."""
     facts: ClassVar[tuple[str, ...]]
-    """The keys of every record's ``facts``; these are what ``where`` can select by."""
+    """The keys of every record's ``facts``; ``where`` can select by these."""
     withheld: ClassVar[tuple[str, ...]] = ()
-    """Names of native fields that reach neither context nor facts."""
+    """Names of native fields that go into neither context nor facts."""
     default_where: ClassVar[Mapping[str, str]] = {}
     """Selection used unless the caller gives another (``*`` selects everything)."""
     most_characters: ClassVar[int] = MOST_CHARACTERS
-    """Characters that a record's id, context, facts and warnings may have together."""
+    """Maximum number of characters of a record's id, context, facts and warnings together."""
     folder: ClassVar[Path]
     """The source's own folder: ``Path(__file__).parent``."""
 
@@ -63,12 +70,12 @@ class Source(ABC):
         """Folder of sample input in the native format, written for this project."""
         return self.folder / "sample"
 
-    def installed(self) -> Path | None:
-        """Input that an installed package brings, found without importing it; null if there is none."""
+    def find_installed(self) -> Path | None:
+        """Return input shipped by an installed package, found without importing it; null if there is none."""
         return None
 
     def discover(self, path: Path) -> list[InputFile]:
-        """What in a file or folder is input, in the order in which it is read.
+        """Find the input in a file or folder, in reading order.
 
         Raises:
             SourceError: There is no such path, or nothing in it belongs to this source.
@@ -85,17 +92,20 @@ class Source(ABC):
 
     @abstractmethod
     def find(self, path: Path) -> list[InputFile]:
-        """The input in an existing file or folder; empty if there is none. May name files that turn out missing."""
+        """Find the input in an existing file or folder; empty if there is none.
+
+        May name files that turn out to be missing.
+        """
 
     @abstractmethod
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """Everything in one file, in file order, streaming: memory does not grow with the file."""
+        """Yield everything in one file, in file order. It streams: memory does not grow with the file."""
 
     def items(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """Everything in one file as ``read`` gives it, within the bounds that all sources share.
+        """Yield everything in one file as ``read`` gives it, within the bounds that all sources share.
 
-        A file that was refused when it was found is not opened. A record that is too long for a prompt and for
-        everybody who is to read it is refused, whatever its source makes of it.
+        A file that was refused when it was found is not opened. A record that is too long for a prompt and its readers
+        is rejected, whatever its source makes of it.
         """
         if file.refusal is not None:
             yield self.reject(file, file.refusal)
@@ -107,17 +117,24 @@ class Source(ABC):
             yield self.reject(file, refusal_of(file.path, error))
 
     def key(self, record: Record) -> str:
-        """What makes two items the same item; by default the id. Where a file gives none, what the item says."""
+        """Return what identifies an item: by default the id. If the files give no ids, derive it from the content."""
         return record.native_id
 
     def essence(self, record: Record) -> str:
-        """What two records of one key must share to be repeats of each other; by default, all they say."""
+        """Return what two records with the same key must share to be repeats: by default, all of their content."""
         return record.content_hash
 
     def reject(
         self, file: InputFile, refusal: InputRefusal, *, line: int | None = None, native_id: str | None = None
     ) -> Reject:
-        """A reject of this source; ``line`` is null where the whole file is refused."""
+        """Return a reject of this source.
+
+        Args:
+            file: The file.
+            refusal: Why the item or file cannot be used.
+            line: Line of the item, from 1; null if the whole file is refused.
+            native_id: Id of the item; null if unknown.
+        """
         return Reject(
             source=self.name,
             file=file.name,
@@ -129,7 +146,7 @@ class Source(ABC):
         )
 
     def _path_problem(self, path: Path) -> tuple[str, str] | None:
-        """Why nothing can be looked for at a path, and what to do; null if something can."""
+        """Why a path cannot be searched, and what to do; null if it can."""
         kind = kind_of(path)
         if kind is FileKind.MISSING and not is_stream(path):
             return "there is no such file or folder", f"give {self.expects}"
@@ -156,11 +173,11 @@ class Source(ABC):
 
 
 _LONGEST_ID: Final = 255
-"""Characters of an id that a reject names."""
+"""Maximum number of characters of an id in a reject."""
 
 
 def _characters(value: JsonValue) -> int:
-    """The characters of all texts in a value. Anything that is no text counts as one, and so does each entry."""
+    """Count the characters of all texts in a value. Each entry and each other value counts as one."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Input that comes from a pipe: kept in a file while it is read, because sources look at a file more than once."""
+"""Input from a pipe: kept in a temporary file while it is read, because sources look at a file more than once."""
 
 from __future__ import annotations
 
@@ -15,24 +15,30 @@ from typing import BinaryIO, Final
 from hazardmill.errors import HazardmillError, InputError
 
 NAME: Final = "stdin"
-"""What the file of a stream is called in records and rejects."""
+"""Name of a stream's file in records and rejects."""
 MAX_STREAM: Final = 8 << 30
-"""Bytes a stream may have."""
+"""Maximum number of bytes of a stream."""
 _ASKED_FOR: Final = re.compile(r"-|/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
 _PIECE: Final = 1 << 20
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path asks for a stream: ``-``, ``/dev/stdin``, or a number as ``<(command)`` of a shell gives it."""
+    """Whether a path means a stream: ``-``, ``/dev/stdin``, or a descriptor as a shell passes for ``<(command)``."""
     return _ASKED_FOR.fullmatch(str(path)) is not None
 
 
 @contextlib.contextmanager
 def as_file(path: Path) -> Iterator[Path]:
-    """A path as one of a file: itself, or for a stream, a file that holds it as long as the context lasts.
+    """Provide a path as a file: the path itself, or for a stream a temporary file with its content.
+
+    Args:
+        path: A path, or one that ``is_stream`` accepts.
+
+    Yields:
+        The path of the file. A temporary file is removed afterwards.
 
     Raises:
-        InputError: There is no such stream, it has no end that one could wait for, or no room is left.
+        InputError: There is no such stream, it is a device, it is too long, or no space is left.
     """
     if not is_stream(path):
         yield path
@@ -51,7 +57,7 @@ def as_file(path: Path) -> Iterator[Path]:
         try:
             yield kept
         except HazardmillError as error:
-            # The file that holds it is gone by the time the message is read.
+            # The temporary file is gone by the time the message is read.
             if error.file is not None and Path(error.file).is_relative_to(folder):
                 error.file = str(path)
             raise
@@ -64,7 +70,7 @@ def _open(path: Path) -> BinaryIO:
     if stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stream.isatty():
         return stream
     stream.close()
-    # Some devices have no end, and the others nothing to read.
+    # Some devices never end, and others have nothing to read.
     raise OSError(errno.EINVAL, "it is neither a pipe nor a file")
 
 

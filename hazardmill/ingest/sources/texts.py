@@ -1,7 +1,7 @@
-"""Text files as downloads, repositories and exports leave them: line by line, or whole where they are small.
+"""Text files as downloads, repositories and exports leave them: read line by line, or whole if small.
 
-Whatever is wrong with a file is an ``InputRefusal``, never an error. A file is read as far as it went when it was
-opened, and one that changed meanwhile is refused at the end.
+Whatever is wrong with a file is an ``InputRefusal``, never an error. A file is read up to the length it had when
+opened, and if it changed meanwhile, that is reported at the end.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_LINE: Final = 1 << 20
-"""Bytes a line may have. The longest line of the public files has under 100 kB; the bound keeps memory bounded."""
+"""Maximum number of bytes of a line, to bound memory. The longest line of the public files has under 100 kB."""
 
 MAX_FILE: Final = 8 << 30
-"""Bytes a file of lines may have. All years of NEISS together have under 3 GB; the bound keeps time bounded."""
+"""Maximum number of bytes of a file of lines, to bound time. All years of NEISS together have under 3 GB."""
 
 _HEAD: Final = 1 << 16
-"""Bytes at the beginning of a file that tell what it is."""
+"""Number of bytes at the beginning of a file that show what it is."""
 
 _ZIP: Final = b"PK\x03\x04"
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""What workbooks up to Excel 97 begin with, and newer ones under a password."""
+"""First bytes of workbooks up to Excel 97, and of newer ones with a password."""
 _WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))
 _PACKED: Final = {
     b"\x1f\x8b": "gzip",
@@ -40,19 +40,22 @@ _PACKED: Final = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-# Comments are matched so that a page may begin with many: a comment that could be split otherwise would take for ever.
+# A comment matches in one way only: a page may begin with many, and backtracking over them would take for ever.
 _HTML = re.compile(
     rb"\s*(?:<!--(?:(?!-->).)*-->\s*)*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE | re.DOTALL
 )
 
 
 def whole_file_problem(path: Path, *, workbooks: bool = False) -> InputRefusal | None:
-    """Why a file that should be text is none: what downloads and repositories really leave behind.
+    """Return why a file that should be text is not: it is missing, empty, packed, a web page, or UTF-16, for example.
 
     Args:
         path: The file.
-        workbooks: The source reads Excel workbooks by itself: nothing is said against a file that is one by its name
-            and its first bytes.
+        workbooks: Whether the source reads Excel workbooks itself. Then a file that is one by its name and first bytes
+            is accepted.
+
+    Returns:
+        The refusal; null if nothing is wrong with the file as a whole.
     """
     try:
         with open_regular(path) as stream:
@@ -107,11 +110,11 @@ _MARKS: Final = {
 
 
 def _wide_encoding(head: bytes) -> str | None:
-    """UTF-16 or UTF-32, by the mark, or by where the NULs stand: those of single rows keep to no such order."""
+    """Detect UTF-16 or UTF-32 by the byte order mark, or by the pattern of NUL bytes in the whole head."""
     for mark, name in _MARKS.items():
         if head.startswith(mark):
             return name
-    # Characters of Latin scripts have their one byte first or last, and NULs in the other places.
+    # Characters of Latin scripts have one byte first or last, and NUL bytes elsewhere.
     for width, name in ((4, "UTF-32"), (2, "UTF-16")):
         whole = head[: len(head) // width * width]
         for place in (0, width - 1) if len(whole) > width else ():
@@ -122,7 +125,14 @@ def _wide_encoding(head: bytes) -> str | None:
 
 
 class SourceLine(NamedTuple):
-    """One physical line, its end removed. ``refusal`` says why its text cannot be used."""
+    """One physical line without its end.
+
+    Attributes:
+        number: Number of the line, from 1.
+        text: The text; empty if it is refused.
+        encoding: How the line was decoded.
+        refusal: Why the text cannot be used; null if it can.
+    """
 
     number: int
     text: str
@@ -131,16 +141,19 @@ class SourceLine(NamedTuple):
 
 
 def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[SourceLine]:
-    r"""The lines of a text file, split at ``\n`` only (a ``\r`` before it goes).
+    r"""Yield the lines of a text file, split at ``\n`` only (a ``\r`` before it is removed).
 
-    Where the first line ends in a bare ``\r``, as old Macintoshes wrote it, each of the three ends is one.
+    If the first line ends in a bare ``\r``, as on old Macintoshes, all three line ends are recognized.
 
-    Lines are decoded one by one: a file in the fallback encoding is plain ASCII nearly everywhere, and so the
-    odd lines are known. A byte order mark is kept, for the source to judge.
+    Lines are decoded one by one: a file in the fallback encoding is plain ASCII nearly everywhere, so the odd lines are
+    known. A byte order mark is kept for the source to judge.
 
     Args:
-        path: A file that ``whole_file_problem`` has nothing against.
-        fallback: Encoding for lines that are not UTF-8; without it they are refused.
+        path: A file in which ``whole_file_problem`` finds nothing wrong.
+        fallback: Encoding for lines that are not UTF-8; null to refuse them.
+
+    Yields:
+        The lines. A file that cannot be read, or that changed meanwhile, ends with a refused line.
     """
     number = 0
     try:
@@ -159,11 +172,11 @@ def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[SourceLin
 
 
 def _lines(stream: BinaryIO, size: int) -> Iterator[bytes | None]:
-    """The lines without their ends; null for one that is too long, of which no more than a part is ever held."""
-    bounded = io.BufferedReader(_Bounded(stream, size), _HEAD)
+    """Yield the lines without their ends; null for a line that is too long, of which only a part is held in memory."""
+    bounded = io.BufferedReader(_BoundedReader(stream, size), _HEAD)
     readline: Callable[[int], bytes] = bounded.readline
     if _ends_in_cr(bounded.peek()):
-        # Any byte is a character of Latin-1, and comes back as the same byte.
+        # Every byte is a character of Latin-1, and is encoded as the same byte again.
         text = io.TextIOWrapper(bounded, encoding="latin-1", newline=None)
         readline = lambda limit: text.readline(limit).encode("latin-1")  # noqa: E731
     while data := readline(MAX_LINE):
@@ -175,8 +188,8 @@ def _lines(stream: BinaryIO, size: int) -> Iterator[bytes | None]:
             yield data.removesuffix(b"\n").removesuffix(b"\r")
 
 
-class _Bounded(io.RawIOBase):
-    """The first bytes of a stream: somebody who writes on and on keeps nobody reading."""
+class _BoundedReader(io.RawIOBase):
+    """The first bytes of a stream, so that a file that keeps growing does not keep the reader busy."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
         self._stream, self._left = stream, size
@@ -223,9 +236,13 @@ def _decode(number: int, data: bytes, fallback: str | None) -> SourceLine:
 
 
 def read_text(path: Path, *, limit: int) -> str | InputRefusal:
-    r"""The whole of a small UTF-8 file, or why it cannot be used; ``limit`` is in bytes.
+    r"""Return the whole text of a small UTF-8 file, or why it cannot be used.
 
-    Where its first line ends in a bare ``\r``, all of them end in ``\n`` here.
+    If the first line ends in a bare ``\r``, all line ends become ``\n``.
+
+    Args:
+        path: The file.
+        limit: Maximum size in bytes.
     """
     try:
         with open_regular(path) as stream:

@@ -1,1 +1,1 @@
-"""Who answers requests: a provider through litellm, the offline author, or an earlier run."""
+"""Backends that answer requests: providers through litellm, recorded answers, or the ledger of an earlier run."""

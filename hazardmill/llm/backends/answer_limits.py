@@ -1,7 +1,7 @@
-"""What an answer over HTTP may be: so many bytes, in an encoding that was asked for, from the host that was asked.
+"""Limits on answers over HTTP: their size, their encoding, and the host they come from.
 
-The limits are hooks on the HTTP client, so they hold whatever transport it has, for answers of every status, and
-before anything of an answer is kept. litellm makes its clients in two places; ``limit_litellm`` puts the hooks there.
+The limits are hooks on the HTTP client, so they hold for every transport and every status, and before any part of an
+answer is kept. litellm makes its clients in two places; ``limit_litellm`` installs the hooks there.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ import httpx
 from hazardmill.errors import AnswerTooLarge, ProviderDown, ProviderError, RedirectRefused
 
 _ACCEPTED: Final = "gzip, deflate"
-"""Encodings that are asked for: those that can be unpacked a piece at a time."""
+"""Encodings that are requested: those that can be unpacked piece by piece."""
 _PIECE: Final = 64 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 class AnswerLimits:
-    """The limits of one attempt.
+    """The limits of one attempt, and what came of it.
 
     Args:
-        most_bytes: Most bytes of an answer, unpacked.
+        most_bytes: Maximum size of an answer in bytes, unpacked.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
         self.status: int | None = None
-        """Of the last answer that came. Libraries make up one where they cannot read the body."""
+        """HTTP status of the last answer that arrived. Libraries invent one if they cannot read the body."""
         self.broken: ProviderError | None = None
-        """What an answer broke a limit with. Libraries make errors of their own of what hooks raise."""
+        """The error of the answer that broke a limit. Libraries replace what hooks raise by errors of their own."""
 
     def refuse(self, error: ProviderError) -> Exception:
-        """Keep what is wrong with an answer; returns what ends its reading."""
+        """Remember what is wrong with an answer, and return the exception that stops reading it."""
         self.broken = error
-        return _Refused(error.message)
+        return _AnswerRefused(error.message)
 
 
-class _Refused(Exception):
+class _AnswerRefused(Exception):
     """Ends the reading of an answer."""
 
 
@@ -52,7 +52,14 @@ _LIMITS: ContextVar[AnswerLimits | None] = ContextVar("answer_limits", default=N
 
 @contextmanager
 def limit_answers(limits: AnswerLimits) -> Iterator[AnswerLimits]:
-    """Hold the answers to requests that are made within the block to limits."""
+    """Apply limits to the answers to requests that are made within the block.
+
+    Args:
+        limits: The limits. Afterwards they hold the status and what broke a limit.
+
+    Yields:
+        The same limits.
+    """
     token = _LIMITS.set(limits)
     try:
         yield limits
@@ -61,7 +68,10 @@ def limit_answers(limits: AnswerLimits) -> Iterator[AnswerLimits]:
 
 
 def limit_litellm() -> None:
-    """Have every asynchronous HTTP client that litellm makes hold answers to limits."""
+    """Install the limits in every asynchronous HTTP client that litellm makes from now on.
+
+    Safe to call repeatedly. Outside of ``limit_answers`` the hooks change nothing.
+    """
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
 
@@ -77,7 +87,7 @@ def _with_hooks(make: Callable[..., httpx.AsyncClient]) -> Callable[..., httpx.A
     def make_with_hooks(*args: Any, **named: Any) -> httpx.AsyncClient:  # noqa: ANN401  # passed on as they are
         client = make(*args, **named)
         hooks = client.event_hooks
-        # A client that somebody gave to litellm comes back each time.
+        # A client that was passed to litellm comes back each time.
         if _on_response not in hooks["response"]:
             client.event_hooks = {
                 "request": [*hooks["request"], _on_request],
@@ -94,10 +104,10 @@ async def _on_request(request: httpx.Request) -> None:
 
 
 async def _on_response(response: httpx.Response) -> None:
-    """Refuse what leads elsewhere, and bound what will be read.
+    """Reject redirects to other hosts, and bound what will be read.
 
     Raises:
-        _Refused: The answer breaks a limit.
+        _AnswerRefused: The answer breaks a limit.
     """
     if (limits := _LIMITS.get()) is None:
         return
@@ -106,11 +116,11 @@ async def _on_response(response: httpx.Response) -> None:
         _check_redirect(response, limits)
     unpack = _unpacker(response.headers.get("content-encoding", ""), limits)
     response.headers.pop("content-encoding", None)
-    response.stream = _Bounded(response.stream, unpack, limits)
+    response.stream = _BoundedStream(response.stream, unpack, limits)
 
 
-class _Bounded(httpx.AsyncByteStream):
-    """The body of an answer, unpacked, which ends with an error where it gets too long."""
+class _BoundedStream(httpx.AsyncByteStream):
+    """The body of an answer, unpacked; reading fails when it gets too long."""
 
     def __init__(self, packed: Any, unpack: Callable[[bytes], Iterator[bytes]], limits: AnswerLimits) -> None:  # noqa: ANN401  # of a synchronous client it is another class
         self._packed = packed
@@ -132,12 +142,12 @@ class _Bounded(httpx.AsyncByteStream):
 
 
 def _check_redirect(response: httpx.Response, limits: AnswerLimits) -> None:
-    """Let a redirect pass that stays with the host that was asked: what was asked is for nobody else."""
+    """Accept a redirect only within the host that was asked: the prompt is for nobody else."""
     asked = response.request.url
     try:
         to = asked.join(response.headers["location"])
     except Exception:
-        raise limits.refuse(ProviderDown("the answer is a redirect to what is no address")) from None
+        raise limits.refuse(ProviderDown("the answer is a redirect to an invalid address")) from None
     ports = [url.port or _PORTS.get(url.scheme) for url in (asked, to)]
     is_upgrade = (asked.scheme, to.scheme) == ("http", "https") and ports == [80, 443]
     if to.host == asked.host and (is_upgrade or (asked.scheme == to.scheme and ports[0] == ports[1])):
@@ -145,25 +155,25 @@ def _check_redirect(response: httpx.Response, limits: AnswerLimits) -> None:
     place = f"{to.scheme}://{to.host}" + ("" if to.port is None else f":{to.port}")
     raise limits.refuse(
         RedirectRefused(
-            f"{asked.host} answers with a redirect to {place}, which was not asked",
-            remedy="if you trust it with prompts and key, give its address with --api-base; else ask another provider",
+            f"{asked.host} redirects to {place}, which was not asked",
+            remedy="if you trust it with prompts and key, pass its address with --api-base; or use another provider",
         )
     )
 
 
 def _unpacker(encoding: str, limits: AnswerLimits) -> Callable[[bytes], Iterator[bytes]]:
-    """What makes of packed bytes unpacked ones, never many at once."""
+    """Return a function that unpacks bytes piece by piece, never many at once."""
     named = [word for word in encoding.lower().replace(" ", "").split(",") if word not in ("", "identity")]
     if not named:
         return lambda chunk: iter((chunk,))
     if named not in (["gzip"], ["x-gzip"], ["deflate"]):
         raise limits.refuse(
             ProviderDown(
-                f"the answer is packed as {encoding[:40]!r}, which was not asked for",
-                remedy="look at what stands between here and the provider",
+                f"the answer has the content encoding {encoding[:40]!r}, which was not requested",
+                remedy="look for a proxy between here and the provider",
             )
         )
-    # Gzip, or zlib's own format, by its first bytes; what is called deflate may also come with no header at all.
+    # Recognizes gzip and zlib's own format by their first bytes; "deflate" may also come without any header.
     unpacker = zlib.decompressobj(47)
     begun = False
 
@@ -174,7 +184,7 @@ def _unpacker(encoding: str, limits: AnswerLimits) -> Callable[[bytes], Iterator
                 piece = unpacker.decompress(chunk, _PIECE)
             except zlib.error:
                 if begun or named != ["deflate"]:
-                    error = ProviderDown("the answer is not packed as it says", remedy="try again later")
+                    error = ProviderDown("the answer does not match its content encoding", remedy="try again later")
                     raise limits.refuse(error) from None
                 unpacker, begun = zlib.decompressobj(-15), True
                 continue
@@ -189,6 +199,6 @@ def _unpacker(encoding: str, limits: AnswerLimits) -> Callable[[bytes], Iterator
 
 def _too_large(limits: AnswerLimits) -> AnswerTooLarge:
     return AnswerTooLarge(
-        f"the answer is longer than {limits.most_bytes:,} bytes, and was not read to its end",
-        remedy="look at what answers there; if answers of this length are wanted, raise --max-answer-bytes",
+        f"the answer is longer than {limits.most_bytes:,} bytes, and was not read to the end",
+        remedy="check what answers at this address; if such long answers are wanted, raise --max-answer-bytes",
     )

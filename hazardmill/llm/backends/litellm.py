@@ -1,4 +1,4 @@
-"""Providers and local servers, through litellm: one attempt a call, its errors made ours."""
+"""The litellm backend: providers and local servers, one attempt per call, with errors translated to ours."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ from hazardmill.llm.requests import AnswerKey, Completion, Request, Usage
 from hazardmill.run_options import ATTEMPT_TIMEOUT_S, MAX_ANSWER_BYTES
 
 OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
-"""Carries the offline key, as JSON, to a server on this machine: the offline author served over HTTP reads it."""
+"""Carries the answer key, as JSON, to a server on this machine; the offline author served over HTTP reads it."""
 
 _OURS: Final = frozenset(
     {"model", "messages", "api_base", "base_url", "api_key", "max_retries", "num_retries", "timeout", "stream", "n"}
 )
-"""Parameters that a request must not set: they would change who is asked, retry and stream behind our back, or pay for
-answers that nobody reads."""
+"""Parameters that a request must not set: they would change who is asked, retry or stream unnoticed, or pay for answers
+that nobody reads."""
 
 _CACHE_WHEN_TOLD: Final = frozenset({"anthropic"})
-"""Providers that cache a prompt's beginning only where the request says up to where."""
+"""Providers that cache the beginning of a prompt only if the request marks its end."""
 
 _NO_SCHEMA: Final = frozenset({"deepseek"})
-"""Providers that promise JSON, but refuse a request that says of which shape."""
+"""Providers that can promise JSON, but reject a request that gives a schema."""
 
 _LEAVES_ZEROS_OUT: Final = frozenset({"gemini", "vertex_ai"})
-"""Providers that send no count of cached tokens where nothing was cached: Google's APIs write protocol buffers as JSON,
-which leaves out a number that is zero. Elsewhere a count that is missing is unknown."""
+"""Providers that omit the count of cached tokens if nothing was cached: Google's APIs write protocol buffers as JSON,
+which omits zeros. Elsewhere a missing count is unknown."""
 
 _NO_KEY: Final = "none"
 _LOGS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai._base_client", "httpx")
-"""Loggers of those who ask for us."""
+"""Loggers of the libraries that send requests for us."""
 _SCRUBBED: Final = ScrubbedLog()
 _LONGEST_NAME: Final = 200
-"""Characters of a name that a provider gives: of the model, of the reason why an answer ends."""
+"""Maximum length in characters of a name given by a provider: of the model, or of a finish reason."""
 
 
 class LitellmBackend:
-    """Asks ``provider/model`` names as litellm knows them.
+    """Asks providers and local servers by litellm's ``provider/model`` names.
 
     Args:
-        api_base: Address of the API, for local servers and gateways; the provider's own by default.
-        api_key: Key to use; by default litellm reads the provider's environment variable.
-        timeout_s: Seconds that one attempt may take, from the connection to the last byte of the answer.
-        max_answer_bytes: Most bytes of an answer, unpacked.
+        api_base: Address of the API, for local servers and gateways; by default the provider's own.
+        api_key: The key; by default litellm reads the provider's environment variable.
+        timeout_s: Seconds per attempt, from the connection to the last byte of the answer.
+        max_answer_bytes: Maximum size of an answer in bytes, unpacked.
 
     Raises:
-        SettingsError: ``api_base`` is no address.
+        SettingsError: ``api_base`` is not an address.
     """
 
     name: ClassVar[str] = "litellm"
     metered: ClassVar[bool] = True
-    """A request that was sent may cost money even if no answer comes back."""
+    """A sent request may cost money even if no answer comes back."""
 
     def __init__(
         self,
@@ -81,14 +81,14 @@ class LitellmBackend:
         self._local = self.host is not None and is_loopback(self.host)
 
     async def complete(self, request: Request) -> Completion:
-        """One attempt. No text that comes of it, answer or error, has a known secret in it.
+        """Make one attempt. Known secrets are removed from the answer and from errors.
 
         Raises:
-            ProviderError: One of its kinds; retryable where another attempt may help.
+            ProviderError: A subclass says what failed; it is retryable if another attempt may help.
         """
         if theirs := sorted(_OURS & request.parameters.keys()):
             raise RequestRefused(
-                f"a request must not set {', '.join(theirs)}", remedy="take it out of the prompt's front matter"
+                f"a request must not set {', '.join(theirs)}", remedy="remove it from the prompt's front matter"
             )
         litellm = load_litellm()
         from hazardmill.llm.backends.answer_limits import AnswerLimits, limit_answers
@@ -96,23 +96,23 @@ class LitellmBackend:
         limits = AnswerLimits(self._max_answer_bytes)
         deadline = asyncio.timeout(self._timeout_s)
         try:
-            # litellm's own limit starts anew with every byte.
+            # litellm's own timeout restarts with every byte.
             async with deadline:
                 with limit_answers(limits):
                     response = await self._ask(litellm, request)
             if limits.broken is None:
                 return _completion(response, request)
         except Exception as error:
-            # litellm raises a class of its own for each provider's each mood; a body of JSON that is no completion
-            # comes out as whatever breaks first.
+            # litellm raises many classes of its own, and a JSON body that is not a completion surfaces as whatever
+            # breaks first.
             failure = None if deadline.expired() else translate(error, request, limits.status)
-        # Outside of the handler: the original may hold the key, and would travel along as context.
+        # Outside of the handler, because the original error may hold the key and would be attached as context.
         if (broken := limits.broken) is not None:
             message = scrub(f"{request.model}: {broken.message}")
             failure = type(broken)(message, remedy=broken.remedy)
         if failure is None:
             failure = ConnectionFailed(
-                f"{request.model}: no whole answer within {self._timeout_s:g} s", remedy=TAKES_LONGER
+                f"{request.model}: no complete answer within {self._timeout_s:g} s", remedy=TAKES_LONGER
             )
         raise failure
 
@@ -128,7 +128,7 @@ class LitellmBackend:
         )
 
     async def close(self) -> None:
-        """Close litellm's connections, those of other backends in this process included."""
+        """Close litellm's connections, including those of other backends in this process."""
         load_litellm()
         from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
@@ -141,7 +141,7 @@ class LitellmBackend:
         if self._api_key is not None:
             where["api_key"] = self._api_key
         elif self._local and not litellm.validate_environment(request.model)["keys_in_environment"]:
-            # Local servers ask for no key; the client libraries do.
+            # Local servers need no key, but the client libraries do.
             where["api_key"] = _NO_KEY
         if self._local and request.key is not None:
             where["extra_headers"] = {OFFLINE_KEY_HEADER: AnswerKey.model_dump_json(request.key)}
@@ -149,7 +149,16 @@ class LitellmBackend:
 
 
 def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
-    """The litellm module, imported at first use: it takes seconds, and fetches lists of its own unless told not to."""
+    """Import litellm at first use, with its network look-ups and own retries turned off.
+
+    The import takes seconds. Unless told otherwise, litellm fetches price lists at import.
+
+    Returns:
+        The module.
+
+    Raises:
+        SettingsError: litellm is not installed.
+    """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     try:
@@ -160,11 +169,11 @@ def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
         ) from error
     for name in _LOGS:
         logging.getLogger(name).addFilter(_SCRUBBED)
-    # It prints advice to the terminal at every error otherwise.
+    # Otherwise it prints advice to the terminal at every error.
     litellm.suppress_debug_info = True
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
-    # It sends a request again where the connection breaks before an answer: an attempt that no ledger would see.
+    # Otherwise it resends a request if the connection breaks before an answer: an attempt missing from the ledger.
     AsyncHTTPHandler.single_connection_post_request = _not_again
     from hazardmill.llm.backends.answer_limits import limit_litellm
 
@@ -173,7 +182,7 @@ def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
 
 
 async def _not_again(*_: object, **__: object) -> NoReturn:
-    """In place of litellm's second try, which is made while the error of the first is handled: raises that error."""
+    """Replace litellm's second try by raising the error of the first, which is being handled when this is called."""
     error = sys.exc_info()[1]
     assert error is not None, "litellm tries again outside of its handler"
     raise error
@@ -184,9 +193,9 @@ def _provider(request: Request) -> str:
 
 
 def _messages(request: Request) -> list[dict[str, Any]]:
-    """The messages as litellm takes them; what is the same for every record marked, where the provider wants that.
+    """Return the messages for litellm, with a cache mark on the system message where the provider needs one.
 
-    The mark changes the price and never the answer, so it is no part of the identity.
+    The mark changes the price and never the answer, so it is not part of the identity.
     """
     messages: list[dict[str, Any]] = [message.model_dump() for message in request.messages]
     if _provider(request) in _CACHE_WHEN_TOLD and messages and messages[0]["role"] == "system":
@@ -196,7 +205,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
 
 
 def _parameters(request: Request) -> dict[str, Any]:
-    """The parameters as the provider takes them: any JSON object where it knows no schemas, for we check the shape."""
+    """Return the parameters for the provider; without the schema where it accepts none, because we check the shape."""
     parameters: dict[str, Any] = dict(request.parameters)
     wanted = parameters.get("response_format")
     if _provider(request) in _NO_SCHEMA and isinstance(wanted, dict) and wanted.get("type") == "json_schema":
@@ -212,14 +221,14 @@ def _host(api_base: str) -> str:
         parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host:
         raise SettingsError(
-            f"{scrub(api_base, *secrets_in_address(api_base))!r} is no address of an API",
+            f"{scrub(api_base, *secrets_in_address(api_base))!r} is not the address of an API",
             remedy="give it with scheme, host and path, up to /v1",
         )
     return host
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
+    """Whether a host is this machine: ``localhost`` or a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -233,7 +242,7 @@ def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401 
     usage = _usage(getattr(response, "usage", None), zeros_left_out=_provider(request) in _LEAVES_ZEROS_OUT)
     choices = getattr(response, "choices", None)
     if not choices:
-        # It was paid for all the same, so it is an answer, if an empty one.
+        # It was paid for, so it is an answer, if an empty one.
         return Completion(text="", model_answered=answered, finish_reason="no_choices", usage=usage)
     message, finish = choices[0].message, choices[0].finish_reason
     refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
@@ -255,7 +264,7 @@ def _name(said: str) -> str:
 def _usage(usage: Any, *, zeros_left_out: bool = False) -> Usage:  # noqa: ANN401  # an untyped response
     prompt = _count(getattr(usage, "prompt_tokens", None))
     if not prompt:
-        # litellm fills in zeros where the provider sent no usage; no prompt has no tokens.
+        # litellm fills in zeros if the provider sent no usage; every prompt has at least one token.
         return Usage()
     details = getattr(usage, "prompt_tokens_details", None)
     dialects = (
@@ -267,7 +276,7 @@ def _usage(usage: Any, *, zeros_left_out: bool = False) -> Usage:  # noqa: ANN40
     written = _count(getattr(usage, "cache_creation_input_tokens", None))
     return Usage(
         prompt_tokens=prompt,
-        # More cached than there was is a count of something else.
+        # More cached tokens than prompt tokens: the count means something else.
         cached_tokens=cached if cached is None or cached <= prompt else None,
         completion_tokens=_count(getattr(usage, "completion_tokens", None)),
         written_tokens=written if written is None or written <= prompt else None,

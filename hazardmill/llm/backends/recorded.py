@@ -1,4 +1,4 @@
-"""Recorded answers as a backend: what a model said then, found by the key of the request."""
+"""The recorded backend: answers what a model said earlier, found by the key of the request."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class RecordedBackend:
     """Answers from the recordings of the sources, and from nothing else.
 
     Args:
-        place: Where the recording of a source is; asked, and read, at the first request for one of its records.
+        place: Returns the path of a source's recording; called, and the file read, at the first request for one of its
+            records.
     """
 
     name = "recorded"
     host: str | None = None
     charges: ClassVar[bool] = False
-    """Whoever recorded has paid."""
+    """The answers were paid for when they were recorded."""
 
     def __init__(self, place: Callable[[str], Path]) -> None:
         self._place = place
@@ -30,16 +31,16 @@ class RecordedBackend:
         self._reading = threading.Lock()
 
     async def complete(self, request: Request) -> Completion:
-        """The recorded answer.
+        """Return the recorded answer.
 
         Raises:
-            NotRecorded: There is none to this request, or the recording of its source cannot be read.
+            NotRecorded: There is none for this request, or the recording of its source cannot be read.
         """
         key = request.key
         if key is None or request.record_id is None:
             raise NotRecorded(
-                f"answers are recorded of records, and this {request.stage} request is for none",
-                remedy="name a language model: --model",
+                f"answers are recorded per record, but this {request.stage} request belongs to no record",
+                remedy="choose a language model: --model",
             )
         recording = self._of(request.record_id.partition(":")[0])
         if isinstance(recording, InputError):
@@ -57,11 +58,11 @@ class RecordedBackend:
                 for name, value in key.model_dump(exclude={"record_hash", "stage"}, exclude_none=True).items()
             )
             raise NotRecorded(
-                f"no answer is recorded to this {key.stage} request ({which})",
+                f"no answer is recorded for this {key.stage} request ({which})",
                 file=str(recording.path),
                 record_id=request.record_id,
-                remedy="the record is another one than was recorded, or goes another way since prompts or checks "
-                "changed: name a language model with --model, or record again",
+                remedy="the record is not the one that was recorded, or takes another path because prompts or checks "
+                "have changed: choose a language model with --model, or record again",
             )
         return Completion(
             text=recorded.text,
@@ -74,7 +75,7 @@ class RecordedBackend:
         )
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
     def _of(self, source: str) -> Recording | InputError:
         with self._reading:

@@ -1,4 +1,4 @@
-"""Answers from the ledger of earlier runs, and from nothing else."""
+"""The replay backend: answers from the ledger of earlier runs, and from nothing else."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hazardmill.llm.requests import Completion, Request
 
 
 class ReplayBackend:
-    """Plays the part of the backend that was asked then, under its name and host, so that identities are the same.
+    """Stands in for the backend of an earlier run, under its name and host, so that identities are the same.
 
-    Over a ledger of another store it answers what that ledger holds. Over the one that the run writes to, whatever
-    reaches it is a miss, for the client looks there before it asks: nothing new is paid for.
+    With the ledger of another store, it answers what that ledger holds. With the ledger of the run's own store, every
+    request that reaches it is a miss, because the client looks there first: nothing new is paid for.
 
     Args:
-        store: The store whose ledger answers; read at the first question.
+        store: The store whose ledger answers; read at the first request.
         backend: Name of the backend of the run that is replayed.
-        host: Its host; null where it had none.
+        host: Its host; null if it had none.
     """
 
     charges: ClassVar[bool] = False
-    """The run that is replayed has paid."""
+    """The answers were paid for by the run that is replayed."""
 
     def __init__(self, store: LedgerStore, backend: str, host: str | None) -> None:
         self.name = backend
@@ -35,7 +35,7 @@ class ReplayBackend:
         return LedgerIndex.read(self._store)
 
     async def complete(self, request: Request) -> Completion:
-        """The recorded answer.
+        """Return the answer in the ledger.
 
         Raises:
             ReplayMiss: The ledger has no answer to this request.
@@ -56,9 +56,9 @@ class ReplayBackend:
             model_answered=recorded.model_answered,
             finish_reason=recorded.finish_reason,
             usage=recorded.usage,
-            # The price is that of the model that answered then, be it a fallback.
+            # The price is that of the model that answered then, possibly a fallback.
             model_sent=recorded.model_sent,
         )
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""

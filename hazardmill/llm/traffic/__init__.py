@@ -1,1 +1,1 @@
-"""How fast and how much a model is asked: limits, budgets, and pauses after failures."""
+"""Limits on how fast and how much models are asked: rate limits, budgets, and pauses after failures."""

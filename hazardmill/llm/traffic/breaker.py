@@ -1,4 +1,4 @@
-"""Stops asking a provider that has not answered anybody for a while, or that refuses whatever it is asked."""
+"""A circuit breaker: stops asking a model that has not answered for a while, or that refuses everything."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from hazardmill.llm.requests import Request
 
 _FAILURES: Final = (ProviderDown, ConnectionFailed)
 _SIGNS_OF_LIFE: Final = (RequestRefused, UnusableAnswer)
-"""Errors that a provider must be up to give."""
+"""Errors that show that the provider is up."""
 
 
 class Breaker:
-    """Opens after enough attempts in a row that came to nothing, over all requests, and stays open.
+    """Opens after enough failed attempts in a row, over all requests, and stays open.
 
-    ``ProviderDown`` and ``ConnectionFailed`` count. An answer ends the row, and so does a refusal, for whoever refuses
-    is up. ``RateLimited`` does neither: the limiter deals with it. What is under way when it opens may end, and its
-    answers are kept; the next run has a breaker of its own, closed.
+    ``ProviderDown`` and ``ConnectionFailed`` count as failures. An answer ends the row, and so does a refusal, because
+    it shows that the provider is up. ``RateLimited`` does neither: the limiter deals with it. Requests under way when
+    the breaker opens may finish, and their answers are kept. The next run has a new breaker, closed.
 
-    One request that is refused says something of that request. Refused for so many records in a row, with no answer
-    between, it says that something is wrong with all requests of the stage, and opens the breaker too.
+    A single refused request says something about that request. If requests of one stage are refused for many records in
+    a row, with no answer between them, something is wrong with all requests of that stage, and the breaker opens too.
 
     Args:
-        failures: Attempts in a row that open it.
-        seconds: Least time from the first of them to the last, so that a hiccup under many requests at once does not.
-        refusals: Different records in a row that open it, where each had a request of one stage refused.
-        clock: Seconds, monotonic.
+        failures: Failed attempts in a row that open the breaker.
+        seconds: Minimum time from the first failure to the last, so that a brief outage under many parallel requests
+            does not open it.
+        refusals: Number of different records in a row, each with a refused request of the same stage, that open it.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(
@@ -55,29 +56,34 @@ class Breaker:
         self._in_a_row = 0
         self._first = 0.0
         self._reason: str | None = None
-        self._remedy = "look at the provider's status and the network, then resume the run: what was paid for is kept"
+        self._remedy = "check the provider's status and the network, then resume the run: paid answers are kept"
         self._opened = asyncio.Event()
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing more is to be sent."""
+        """Whether nothing more may be sent."""
         return self._reason is not None
 
-    async def opened(self) -> None:
-        """Returns when it opens."""
+    async def wait_until_open(self) -> None:
+        """Wait until the breaker opens."""
         await self._opened.wait()
 
     def check(self) -> None:
-        """Let a request pass.
+        """Let a request pass if the breaker is closed.
 
         Raises:
-            BreakerOpen: Nothing more is to be sent.
+            BreakerOpen: Nothing more may be sent.
         """
         if self._reason is not None:
             raise BreakerOpen(self._reason, remedy=self._remedy)
 
     def note(self, error: BaseException | None, request: Request | None = None) -> None:
-        """Take in how one attempt ended: in an answer (null) or an error. By the request refusals are told apart."""
+        """Take in how one attempt ended.
+
+        Args:
+            error: What ended it; null for an answer.
+            request: The request. Without it, refusals are not counted per record.
+        """
         if request is not None:
             self._note_refusal(error, request)
         if error is None or isinstance(error, _SIGNS_OF_LIFE):
@@ -89,7 +95,7 @@ class Breaker:
             lasted = self._clock() - self._first
             if not self.is_open and self._in_a_row >= self._failures and lasted >= self._seconds:
                 self._reason = (
-                    f"{self._in_a_row} attempts in a row came to nothing in {lasted:.0f} s; the last: {error.message}"
+                    f"{self._in_a_row} attempts in a row failed within {lasted:.0f} s; the last: {error.message}"
                 )
                 self._opened.set()
 
@@ -105,7 +111,7 @@ class Breaker:
                     f"the last: {error.message}"
                 )
                 self._remedy = (
-                    "look for what is wrong with all of them, such as a parameter that this model does not take, "
+                    "look for what is wrong with all of them, such as a parameter that this model does not accept, "
                     "and start a child run"
                 )
                 self._opened.set()

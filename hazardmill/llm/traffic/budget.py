@@ -1,8 +1,8 @@
-"""The money of a run: reserved before a request is sent, settled when it is known what it cost.
+"""The budget of a run: money is reserved before a request is sent, and settled once its cost is known.
 
-By our own count a budget is never overshot: settled and reserved money together stay within the limit at every moment.
-Sums are kept in whole picodollars, rounded against us, so that no rounding adds up. What is not known to have been
-spent counts as spent: a request whose cost nobody told keeps its reservation.
+By our own count a budget is never exceeded: settled and reserved money together stay within the limit at every moment.
+Sums are kept in whole picodollars and rounded up, so that rounding never adds up to an overspend. Money counts as spent
+unless it is known not to be: a request of unknown cost keeps its reservation.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from hazardmill.llm.prices import prompt_bytes
 from hazardmill.llm.requests import Request, Usage
 
 PICODOLLARS: Final = 10**12
-"""In one USD."""
+"""Picodollars per US dollar."""
 
 _SLICES: Final = 100
-"""A worker leases at least this part of the whole budget at a time: so often it asks, so much may lie idle."""
+"""A worker leases at least this fraction of the whole budget at a time: more slices mean more lock traffic, fewer
+slices leave more money idle."""
 
 _log = logging.getLogger(__name__)
 
 
-class Purse(Protocol):
-    """Where several workers take slices of one budget from."""
+class SharedBudget(Protocol):
+    """A budget that several workers lease slices of. ``SharedBudgetFile`` implements it."""
 
     def lease(self, amount: int, /) -> int:
-        """Take up to ``amount`` picodollars out; returns what was granted, 0 if nothing is left."""
+        """Lease up to ``amount`` picodollars; return what was granted, 0 if nothing is left."""
         ...
 
     def give_back(self, amount: int, /) -> None:
-        """Put picodollars back that were leased and not spent."""
+        """Return picodollars that were leased and not spent."""
         ...
 
 
@@ -41,28 +42,29 @@ class Budget:
     """What a run may spend. For the coroutines of one event loop.
 
     Args:
-        limit_usd: Most that may be spent, by this run's own ledger and by everybody who shares the purse.
-        spent_usd: What the run's ledger holds already (``Ledger.spent_usd``).
-        purse: Where money is leased from, if others spend from the same budget; it knows of ``spent_usd`` already.
-        calibrated: Reserve prompts by the tokens a byte that this run was charged for so far, with a margin, instead
-            of a token a byte. More requests fit; one denser than all before by more than the margin overruns.
+        limit_usd: Maximum spend in US dollars, by this run and everybody who spends from ``shared``.
+        spent_usd: What the run has spent before, according to its ledger (``Ledger.spent_usd``).
+        shared: Where money is leased from, if others spend from the same budget. It already accounts for ``spent_usd``.
+        calibrated: Reserve prompts by the number of tokens per byte charged to this run so far, plus a margin, instead
+            of one token per byte. More requests fit. A request that is denser than all earlier ones by more than the
+            margin overruns its reservation.
 
     Raises:
         ValueError: The limit is not positive and finite, or the money spent is negative.
     """
 
     def __init__(
-        self, limit_usd: float, spent_usd: float = 0.0, *, purse: Purse | None = None, calibrated: bool = False
+        self, limit_usd: float, spent_usd: float = 0.0, *, shared: SharedBudget | None = None, calibrated: bool = False
     ) -> None:
         if not (0 < limit_usd < math.inf and 0 <= spent_usd < math.inf):
-            raise ValueError(f"a budget is a positive number of USD, and what is spent none below 0; got {limit_usd}")
+            raise ValueError(f"a budget must be positive and finite, and spending at least 0; got {limit_usd}")
         self.limit_usd = limit_usd
         self.overruns = 0
         """Requests that cost more than was reserved for them."""
         self._limit = picodollars(limit_usd)
-        self._purse = purse
+        self._shared = shared
         self._settled = picodollars(spent_usd)
-        self._granted = self._limit if purse is None else self._settled
+        self._granted = self._limit if shared is None else self._settled
         self._reserved = 0
         self._under_way = 0
         self._unknown = 0
@@ -74,26 +76,29 @@ class Budget:
 
     @property
     def spent_usd(self) -> float:
-        """Settled so far, reservations of unknown cost and what was spent before included."""
+        """US dollars spent so far, including earlier spending and reservations of unknown cost."""
         return self._settled / PICODOLLARS
 
     @property
     def reserved_usd(self) -> float:
-        """Reserved for requests under way."""
+        """US dollars reserved for requests under way."""
         return self._reserved / PICODOLLARS
 
     @property
     def unknown_usd(self) -> float:
-        """Of what is spent, the reservations kept in this process because nobody told what the request cost."""
+        """The part of ``spent_usd`` that was reserved in this process for requests of unknown cost."""
         return self._unknown / PICODOLLARS
 
     @property
     def overrun_usd(self) -> float:
-        """By how much requests cost more than was reserved for them."""
+        """By how many US dollars requests exceeded their reservations in total."""
         return self._overrun / PICODOLLARS
 
     def prompt_tokens(self, request: Request) -> int:
-        """Tokens to reserve for the prompt of ``request``, with the model that it is sent to."""
+        """Return the number of tokens to reserve for a request's prompt.
+
+        The request names the model that receives it.
+        """
         length = prompt_bytes(request)
         return length if self._calibration is None else self._calibration.tokens(request.model, length)
 
@@ -103,14 +108,20 @@ class Budget:
             self._calibration.learn(request.model, prompt_bytes(request), usage.prompt_tokens)
 
     async def reserve(self, usd: float) -> Reservation:
-        """Set money aside for one request, once it is there: what others do not use of theirs may make room.
+        """Reserve money for one request, waiting until other requests have settled if the rest does not suffice.
+
+        Args:
+            usd: Maximum cost of the request in US dollars.
+
+        Returns:
+            The reservation, to be settled when the cost is known.
 
         Raises:
-            BudgetReached: Nothing is under way, and what is left does not suffice. It stays so: nothing more is
-                sent, however little it may cost.
+            BudgetReached: No request is under way, and the rest does not suffice. From then on every reservation fails,
+                however small.
         """
         amount = picodollars(usd)
-        # In order of arrival: a large request must not starve behind small ones.
+        # Serve in order of arrival: a large request must not starve behind small ones.
         async with self._gate:
             while amount and not self._fits(amount):
                 if not self._under_way:
@@ -124,18 +135,18 @@ class Budget:
         return Reservation(self, amount)
 
     def close(self) -> None:
-        """Give back what was leased and not spent. What is under way still counts as spent."""
+        """Give back what was leased and not spent. Requests under way still count as spent."""
         idle = self._granted - self._settled - self._reserved
-        if self._purse is not None and idle > 0:
+        if self._shared is not None and idle > 0:
             self._granted -= idle
-            self._purse.give_back(idle)
+            self._shared.give_back(idle)
 
     def _fits(self, amount: int) -> bool:
         if self._reached is not None:
             return False
         missing = self._settled + self._reserved + amount - self._granted
-        if missing > 0 and self._purse is not None:
-            granted = self._purse.lease(max(missing, self._limit // _SLICES))
+        if missing > 0 and self._shared is not None:
+            granted = self._shared.lease(max(missing, self._limit // _SLICES))
             self._granted += granted
             missing -= granted
         return missing <= 0
@@ -145,9 +156,9 @@ class Budget:
         self.close()
         unknown = f", {self.unknown_usd:.4f} of it for requests of unknown cost" if self._unknown else ""
         return BudgetReached(
-            f"the budget of {self.limit_usd:g} USD is reached: {self.spent_usd:.4f} USD are spent{unknown}, and with "
+            f"the budget of {self.limit_usd:g} USD is reached: {self.spent_usd:.4f} USD are spent{unknown}; with "
             f"{left / PICODOLLARS:.4f} USD left the next request may cost up to {amount / PICODOLLARS:.4f}",
-            remedy="resume the run with a larger budget: what was paid for is kept",
+            remedy="resume the run with a larger budget: paid answers are kept",
         )
 
     def _settle(self, amount: int, usd: float | None) -> None:
@@ -160,15 +171,15 @@ class Budget:
         if cost > amount:
             self.overruns += 1
             self._overrun += cost - amount
-            if self._purse is not None:
-                # It is spent, whoever leased it: others must not count on it.
-                self._granted += self._purse.lease(max(0, self._settled + self._reserved - self._granted))
-            _log.warning("overrun: a request cost %.6f USD, and %.6f were reserved for it", usd, amount / PICODOLLARS)
+            if self._shared is not None:
+                # The money is spent, so lease it: other workers must not count on it.
+                self._granted += self._shared.lease(max(0, self._settled + self._reserved - self._granted))
+            _log.warning("overrun: a request cost %.6f USD, but %.6f were reserved for it", usd, amount / PICODOLLARS)
         self._changed.set()
 
 
 class Reservation:
-    """Money set aside for one request."""
+    """Money reserved for one request. It is returned by ``Budget.reserve`` and settled exactly once."""
 
     __slots__ = ("_amount", "_budget")
 
@@ -177,17 +188,21 @@ class Reservation:
         self._amount = amount
 
     def settle(self, usd: float | None) -> None:
-        """Say what the request cost; null if that is unknown: then all of it counts as spent. Only the first counts."""
+        """Report the cost of the request. Only the first call counts.
+
+        Args:
+            usd: Cost in US dollars; null if unknown, in which case the whole reservation counts as spent.
+        """
         budget, self._budget = self._budget, None
         if budget is not None:
             budget._settle(self._amount, usd)
 
 
 class _Calibration:
-    """Tokens a byte, of each model the most that was charged in this run."""
+    """The highest number of tokens per byte that was charged in this run, for each model."""
 
     _LEAST: Final = 20
-    """Prompts to have seen before anything is concluded."""
+    """Prompts to see before the calibration is used."""
     _MARGIN: Final = 1.25
 
     def __init__(self) -> None:
@@ -203,10 +218,10 @@ class _Calibration:
         if self._seen.get(model, 0) < self._LEAST:
             return length
         densest = self._densest[model]
-        # A token a byte is enough, unless this very provider has shown that it is not.
+        # One token per byte is enough, unless this provider has charged more.
         return math.ceil(length * (densest if densest > 1 else min(1.0, densest * self._MARGIN)))
 
 
 def picodollars(usd: float) -> int:
-    """USD as whole picodollars, rounded up."""
+    """Convert US dollars to whole picodollars, rounded up."""
     return math.ceil(usd * PICODOLLARS)

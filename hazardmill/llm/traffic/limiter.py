@@ -1,4 +1,4 @@
-"""How many requests may be under way, start in a minute, and use tokens in a minute; in this process only."""
+"""Rate limits within one process: requests under way, requests per minute and tokens per minute."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from typing import Final
 
 WINDOW_S: Final = 60.0
 _LONGEST_SLEEP_S: Final = 1.0
-"""A settled request frees tokens before its minute is over; whoever waits looks again this often."""
+"""A settled request frees tokens before its minute is over, so waiters look again this often."""
 
 _SEVERAL: Final = 4
-"""So many requests under way are a crowd."""
+"""With at least this many requests under way, their number is halved instead of the limit."""
 
 _shared: dict[tuple[Hashable, ...], dict[asyncio.AbstractEventLoop, Limiter]] = {}
-"""The limiters of this process that are shared, by what they limit, and the event loop that they are used in."""
+"""Limiters shared within this process, by what they limit and by the event loop that uses them."""
 
 _sharing = threading.Lock()
 
 
 class Slot:
-    """One admitted request: when it started and how many tokens it counts for."""
+    """One admitted request: when it started and how many tokens it counts for.
+
+    Attributes:
+        at: Time of admission, in seconds of the limiter's clock.
+        tokens: Tokens that the request counts for; an estimate until settled.
+        number: How many requests were admitted before it.
+    """
 
     __slots__ = ("_limiter", "at", "number", "tokens")
 
@@ -35,40 +41,44 @@ class Slot:
         self.number = number
 
     def settle(self, tokens: int) -> None:
-        """Replace the estimate by what the provider counted."""
+        """Replace the estimate by the number of tokens that the provider counted."""
         self._limiter._correct(self, tokens)
 
-    def answered(self) -> None:
-        """Tell that the provider took the request."""
+    def note_answer(self) -> None:
+        """Report that the provider accepted the request."""
         self._limiter._grow()
 
-    def turned_away(self, retry_after: float | None = None) -> None:
-        """Tell that the provider had too much to do, and how many seconds it asked to be left alone, if it did."""
-        self._limiter._cut(self, retry_after)
+    def note_refusal(self, retry_after: float | None = None) -> None:
+        """Report that the provider was too busy.
+
+        Args:
+            retry_after: Seconds that the provider asked clients to wait; null if it named none.
+        """
+        self._limiter._reduce(self, retry_after)
 
 
 class Limiter:
-    """Admits requests in the order in which they came.
+    """Admits requests in the order in which they arrive.
 
-    Over any 60 seconds at most ``requests_per_minute`` requests are admitted, with at most ``tokens_per_minute``
-    tokens between them (a sliding window, exact; null is no limit). A request larger than the whole token limit is
-    admitted when nothing else is in the window, for it could never be otherwise.
+    In any 60 seconds at most ``requests_per_minute`` requests are admitted, with at most ``tokens_per_minute`` tokens
+    in total (an exact sliding window; null means no limit). A request that is larger than the whole token limit is
+    admitted when the window is empty, because it could never be admitted otherwise.
 
-    At most ``max_in_flight`` requests are under way. A request that is turned away halves that number, or that of the
-    requests under way if they were several but fewer, once for all that were under way at the time; as many
-    answers as it allows add one to it again, up to the maximum. While a provider asks to be left alone, nobody is
-    admitted.
+    At most ``max_in_flight`` requests are under way. A request rejected for overload halves this limit; if several but
+    fewer requests were under way, the limit becomes half of their number. This happens once for all requests that were
+    under way at the time. After as many answers as the current limit, the limit grows by one, up to the maximum. While
+    a provider asks clients to wait, nothing is admitted.
 
     Args:
-        max_in_flight: Requests under way at once.
-        requests_per_minute: Requests started in any 60 s.
-        tokens_per_minute: Tokens, by estimate until settled, of requests started in any 60 s.
-        longest_hold_s: Most seconds that one request turned away can keep everybody waiting.
-        clock: Seconds, monotonic.
-        sleep: What waits.
+        max_in_flight: Maximum number of requests under way.
+        requests_per_minute: Maximum number of requests started in any 60 s.
+        tokens_per_minute: Maximum number of tokens, estimated until settled, of requests started in any 60 s.
+        longest_hold_s: Maximum seconds for which one rejected request can hold up all others.
+        clock: Monotonic clock in seconds.
+        sleep: Coroutine function that waits.
 
     Raises:
-        ValueError: If a limit is below 1.
+        ValueError: A limit is below 1.
     """
 
     def __init__(
@@ -95,31 +105,32 @@ class Limiter:
         self._used = 0
         self._admitted = 0
         self._uncut_from = 0
-        """Number of the first slot that was admitted after the last cut."""
+        """Number of the first slot that was admitted after the last reduction."""
         self._held_until = float("-inf")
 
     @classmethod
-    def shared(
+    def for_provider(
         cls,
         whom: Hashable,
         max_in_flight: int = 16,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
     ) -> Limiter:
-        """The limiter of all who ask the same provider the same from the running event loop, now or after each other.
+        """Return the limiter shared by all who ask the same provider from the running event loop.
 
-        It knows what was sent in the last minute, and how much the provider bore, also where the session that found
-        that out is over: flows of several sources share a process. Runs side by side keep to the limits together.
+        The limiter remembers what was sent in the last minute and how much the provider tolerated, even after the
+        session that found it out has ended: flows of several sources share a process. Concurrent runs keep to the
+        limits together.
 
         Args:
-            whom: Who is asked: address of the API and models, say.
-            max_in_flight: As above. Whoever gives other limits shares with nobody here.
+            whom: Who is asked, for example the address of the API and the models.
+            max_in_flight: As above. Callers with different limits get different limiters.
             requests_per_minute: As above.
             tokens_per_minute: As above.
 
         Raises:
-            ValueError: If a limit is below 1.
-            RuntimeError: If no event loop runs.
+            ValueError: A limit is below 1.
+            RuntimeError: No event loop is running.
         """
         loop = asyncio.get_running_loop()
         limits = (max_in_flight, requests_per_minute, tokens_per_minute)
@@ -131,7 +142,7 @@ class Limiter:
             return alike[loop]
 
     def _vacate(self) -> Limiter:
-        """The same without anybody in it: its event loop is closed, with all that was under way or waited there."""
+        """Empty the limiter: its event loop is closed, with everything that ran or waited there."""
         self._gate = asyncio.Lock()
         self._places = self._places.vacate()
         return self
@@ -143,9 +154,13 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int = 0) -> AsyncIterator[Slot]:
-        """Wait for a place, and hold it for the body. ``tokens`` is what the request may use, prompt and answer."""
+        """Wait for a slot and hold it for the body.
+
+        Args:
+            tokens: Tokens that the request may use, prompt and answer together.
+        """
         async with self._places.one():
-            # Both serve in order of arrival, so whoever sleeps at the gate is the next in line.
+            # Places and gate both serve in order of arrival, so the one who sleeps at the gate is next in line.
             async with self._gate:
                 while (wait := self._wait(tokens)) > 0:
                     await self._sleep(min(wait, _LONGEST_SLEEP_S))
@@ -167,16 +182,16 @@ class Limiter:
     def _grow(self) -> None:
         self._places.success()
 
-    def _cut(self, slot: Slot, retry_after: float | None) -> None:
+    def _reduce(self, slot: Slot, retry_after: float | None) -> None:
         if retry_after is not None:
             self._held_until = max(self._held_until, self._clock() + min(retry_after, self._longest_hold_s))
         if slot.number >= self._uncut_from:
-            # The others that are under way were sent at the old rate: what becomes of them says nothing of the new one.
+            # The others under way were sent at the old rate: their outcome says nothing about the new one.
             self._uncut_from = self._admitted
             self._places.halve()
 
     def _wait(self, tokens: int) -> float:
-        """Seconds until a request of so many tokens can be admitted, as far as is known now."""
+        """Seconds until a request of this size can be admitted, as far as is known now."""
         now = self._clock()
         while self._window and self._window[0].at + WINDOW_S <= now:
             self._used -= self._window.popleft().tokens
@@ -194,7 +209,7 @@ class Limiter:
 
 
 class _Places:
-    """Places for requests under way, given out in order of arrival; how many there are changes as answers come."""
+    """Places for requests under way, given out in order of arrival. Their number changes as answers arrive."""
 
     def __init__(self, most: int) -> None:
         self.limit = most
@@ -204,7 +219,7 @@ class _Places:
         self._queue: deque[asyncio.Future[None]] = deque()
 
     def vacate(self) -> _Places:
-        """As many places, all of them free."""
+        """The same number of places, all of them free."""
         places = _Places(self._most)
         places.limit = self.limit
         return places
@@ -227,8 +242,8 @@ class _Places:
 
     def halve(self) -> None:
         self._successes = 0
-        # Of what was under way, if that was less than allowed: else the first cuts would change nothing. But a few say
-        # little of how many would be too many.
+        # Halve the number under way if that is below the limit: otherwise the first reductions would change nothing.
+        # A handful under way, however, says little about how many would be too many.
         under_way = self._taken if self._taken >= _SEVERAL else self.limit
         self.limit = max(1, min(self.limit, under_way) // 2)
 
@@ -242,7 +257,7 @@ class _Places:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
-                # Given a place and cancelled in the same turn: the next in line has it.
+                # Given a place and cancelled in the same iteration of the loop: pass the place on.
                 self._taken -= 1
                 self._hand_out()
             elif place in self._queue:

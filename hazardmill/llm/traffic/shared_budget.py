@@ -1,11 +1,13 @@
-"""One budget for several workers on a machine: a small file that each of them leases slices from.
+"""One budget for several workers on a machine: a small file from which each worker leases slices.
 
-The file ``<name>.json`` holds the limit and what each worker has leased, in picodollars. It is changed under an
-exclusive lock, and replaced as a whole, durably, before anybody spends what was granted: whatever is killed when, the
-leases never exceed the limit, and a worker never spends more than its lease. What a worker has spent stays leased to it
-for good. While it lives it holds a lock of its own; the lease of one that died can be taken back, but for what its
-ledger rows say it spent. To find that out takes time, in which no lock is held: each time that a worker opens the purse
-has a number, and nothing is taken back from one that was there again meanwhile.
+The file ``<name>.json`` holds the limit and each worker's lease in picodollars. It is changed under an exclusive lock
+and replaced as a whole, durably, before anybody spends what was granted. Whatever is killed at whatever moment, the
+leases never exceed the limit, and a worker never spends more than its lease.
+
+What a worker has spent stays leased to it for good. While it lives, it holds a lock of its own. The lease of a dead
+worker can be reclaimed, except for what its ledger rows say it spent. Reading those rows takes time, during which no
+lock is held. Therefore each time a worker opens the budget, that opening gets a number, and nothing is reclaimed from a
+worker that has opened it again in the meantime.
 """
 
 from __future__ import annotations
@@ -31,29 +33,29 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 @dataclass
 class _Content:
-    """What is in the file."""
+    """The content of the file."""
 
     limit: int
     leases: dict[str, int]
     unsettled: dict[str, int]
-    """Workers that opened the purse and of whom it was not found out since what they spent, with the number of that
+    """Workers whose spending has not been settled since they last opened the budget, with the number of that
     opening."""
     openings: int
 
 
-class FilePurse:
-    """A worker's hand in the purse. A context manager; implements ``hazardmill.llm.traffic.budget.Purse``.
+class SharedBudgetFile:
+    """One worker's access to a shared budget. A context manager; implements ``SharedBudget``.
 
     Args:
-        folder: Where the purse lies; made if it is not there.
-        name: Which purse: one a budget.
-        worker: Who takes money out; one process at a time goes by a name.
-        limit_usd: All that may be spent, by all workers together. The last to open the purse sets it, so that a run
-            can be resumed with more.
-        spent_usd: What the ledger says this worker spent before; what it had leased beyond that goes back.
+        folder: Folder of the file; created if missing.
+        name: Name of the budget; one file per budget.
+        worker: Name under which this process leases; only one live process may use it.
+        limit_usd: Maximum spend in US dollars of all workers together. The last worker to open the budget sets it, so
+            that a run can be resumed with more.
+        spent_usd: What the ledger says this worker has spent before. What it had leased beyond that is given back.
 
     Raises:
-        StoreLocked: A worker of this name is alive.
+        StoreLocked: A live worker uses this name.
         UsageError: A name cannot be part of a file name.
         StoreError: The folder cannot be written.
         CorruptStore: The file is damaged.
@@ -62,7 +64,7 @@ class FilePurse:
     def __init__(self, folder: Path, name: str, worker: str, limit_usd: float, spent_usd: float = 0.0) -> None:
         for word in (name, worker):
             if not _NAME.fullmatch(word):
-                raise UsageError(f"{word!r} cannot name a purse or a worker", remedy="use letters, digits, _ . and -")
+                raise UsageError(f"{word!r} cannot name a budget or a worker", remedy="use letters, digits, _ . and -")
         make_folder(folder)
         self._folder = folder
         self._name = name
@@ -70,7 +72,7 @@ class FilePurse:
         lock = Lock.acquire(self._presence(worker))
         if lock is None:
             raise StoreLocked(
-                f"a worker {worker} spends from the budget {name} already",
+                f"another worker {worker} already spends from the budget {name}",
                 file=str(folder),
                 remedy="wait for it to end, or give this one another name",
             )
@@ -86,44 +88,44 @@ class FilePurse:
             raise
 
     def lease(self, amount: int) -> int:
-        """Take up to ``amount`` picodollars out, durably; returns what was granted."""
+        """Lease up to ``amount`` picodollars, durably; return what was granted."""
         with self._changing() as content:
             granted = max(0, min(amount, content.limit - sum(content.leases.values())))
             content.leases[self._worker] += granted
         return granted
 
     def give_back(self, amount: int) -> None:
-        """Put back what was leased and not spent."""
+        """Return picodollars that were leased and not spent."""
         with self._changing() as content:
             content.leases[self._worker] -= min(amount, content.leases[self._worker])
 
     def leases(self) -> dict[str, float]:
-        """USD leased by each worker, spent or not."""
+        """Return the US dollars leased by each worker, spent or not."""
         with exclusive(self._guard):
             return {worker: amount / PICODOLLARS for worker, amount in self._read().leases.items()}
 
     def dead_workers(self) -> dict[str, int]:
-        """Workers that are no longer there, and from whom nothing was taken back since: the number of their opening."""
+        """Return workers that have died and were not settled since, with the number of their last opening."""
         with exclusive(self._guard):
             unsettled = self._read().unsettled
         return {worker: opening for worker, opening in unsettled.items() if not is_held(self._presence(worker))}
 
     def reclaim(self, worker: str, spent_usd: float, opening: int | None = None) -> float:
-        """Put back what a dead worker leased and did not spend.
+        """Give back what a dead worker leased and did not spend.
 
         Args:
-            worker: Who died.
-            spent_usd: What its ledger rows say, with the reservation where the cost is unknown.
-            opening: Number of the worker's opening (``dead_workers``) before its rows were read. If it opened the purse
-                again since, it may have spent more, and nothing is put back.
+            worker: The dead worker.
+            spent_usd: What its ledger rows say it spent, with the reservation where the cost is unknown.
+            opening: Number of the worker's opening (``dead_workers``) before its rows were read. If the worker has
+                opened the budget again since, it may have spent more, and nothing is given back.
 
         Returns:
-            USD that came back.
+            US dollars given back.
 
         Raises:
             StoreLocked: The worker is alive.
         """
-        # Held, so that the worker cannot come back to life in the middle.
+        # Hold the worker's lock, so that it cannot come back to life in the middle.
         lock = Lock.acquire(self._presence(worker))
         if lock is None:
             raise StoreLocked(f"the worker {worker} is alive", file=str(self._folder), remedy="let it end first")
@@ -139,10 +141,10 @@ class FilePurse:
             lock.release()
 
     def close(self) -> None:
-        """Leave. What is leased stays leased."""
+        """Release the worker's name. What is leased stays leased."""
         self._lock.release()
 
-    def __enter__(self) -> FilePurse:
+    def __enter__(self) -> SharedBudgetFile:
         return self
 
     def __exit__(
@@ -163,7 +165,7 @@ class FilePurse:
 
     @contextmanager
     def _changing(self) -> Iterator[_Content]:
-        """What is in the purse, to be changed in the body; on disk when it ends."""
+        """Yield the content for changes in the body; it is on disk when the body ends."""
         with exclusive(self._guard):
             content = self._read()
             before = copy.deepcopy(content)
@@ -175,18 +177,18 @@ class FilePurse:
 
     def _read(self) -> _Content:
         try:
-            with disk_errors(self._path, "read the purse"):
+            with disk_errors(self._path, "read the shared budget"):
                 text = self._path.read_bytes() if self._path.exists() else b'{"limit": 0, "leases": {}}'
             content = json.loads(text)
             leases = _counts(content["leases"])
-            # The first purses had no numbers: whoever is in them may not have been settled.
+            # Early files had no numbers: their workers may not have been settled.
             unsettled = _counts(content.get("unsettled", dict.fromkeys(leases, 0)))
             return _Content(int(content["limit"]), leases, unsettled, int(content.get("openings", 0)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CorruptStore(
-                f"the purse cannot be read: {error}",
+                f"the shared budget cannot be read: {error}",
                 file=str(self._path),
-                remedy="remove it: each run that is resumed puts down there again what its ledger says it spent",
+                remedy="remove it: each resumed run records there again what its ledger says it spent",
             ) from error
 
 

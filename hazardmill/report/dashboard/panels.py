@@ -147,7 +147,7 @@ class _Standing:
     @classmethod
     def of(cls, store: Store, run_id: str, report: Path | None) -> _Standing:
         from hazardmill.runs.status import KILLED, RETRACTED, shown_state
-        from hazardmill.store.bucket.address import shown
+        from hazardmill.store.bucket.address import display_name
         from hazardmill.store.maintenance.findings import command
 
         rows = store.rows(
@@ -162,7 +162,7 @@ class _Standing:
         config = json.loads(row["config"])
         if state in ("stopped", "failed", KILLED, RETRACTED):
             resume = command(f"run resume {run_id}{_larger_budget(store, row, config)}", store.path)
-        return cls(run_id, state, config, resume, report, shown(store.path))
+        return cls(run_id, state, config, resume, report, display_name(store.path))
 
 
 def _has_lost_records(store: Store, row: Mapping[str, Any]) -> bool:

@@ -1,1 +1,1 @@
-"""A store in an object store: conditional puts, leases, and a local cache."""
+"""A store in an object store (S3): conditional puts, leases, and a local cache."""

@@ -1,8 +1,8 @@
-"""Where a store lies: in a folder, or in a bucket that this machine has a working folder for.
+"""Addresses of stores: a folder, or a bucket for which this machine has a working folder.
 
-``s3://bucket/prefix`` names a store in a bucket. A path keeps no two slashes, so that a setting or option of a path
-holds ``s3:/bucket/prefix``: it means the same. The working folder carries a marker that tells its bucket; whoever opens
-the working folder opens the store in the bucket.
+``s3://bucket/prefix`` is the address of a store in a bucket. Paths collapse double slashes, so a setting or option of
+type path holds ``s3:/bucket/prefix``, which means the same. The working folder contains a marker that names its bucket;
+opening the working folder opens the store in the bucket.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Final
 from hazardmill.errors import StoreError
 
 CACHE_VARIABLE: Final = "HAZARDMILL_CACHE"
-"""Environment variable: the folder in which working folders of stores in buckets are made."""
+"""Environment variable that names the folder for the working folders of stores in buckets."""
 
 MARKER: Final = "bucket.json"
-"""File in a working folder that tells its bucket."""
+"""File in a working folder that names its bucket."""
 
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _PREFIX: Final = re.compile(r"[A-Za-z0-9!_.*'()/=@+-]*")
@@ -31,33 +31,39 @@ _OTHERS: Final = re.compile(r"(s3a|s3n|gs|gcs|az|abfss?|hdfs|https?):/", re.IGNO
 
 @dataclass(frozen=True)
 class Address:
-    """A bucket and the prefix below which a store has all its objects."""
+    """A bucket and the prefix of all objects of a store."""
 
     bucket: str
     prefix: str
-    """Without slashes at its ends; empty for the whole bucket."""
+    """Without slashes at either end; empty for the whole bucket."""
 
     def __str__(self) -> str:
         return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
 
     def key(self, name: str) -> str:
-        """The key of an object of the store."""
+        """Return the key of one of the store's objects."""
         return f"{self.prefix}/{name}" if self.prefix else name
 
-    def shown(self, name: str) -> str:
-        """An object of the store, for people."""
+    def uri(self, name: str) -> str:
+        """Return the address of one of the store's objects, for messages."""
         return f"{self}/{name}"
 
 
 def bucket_address(place: Path | str) -> Address | None:
-    """The address that ``place`` is; none if it is a folder that is not the working folder of one.
+    """Return the address of a store in a bucket, given the address or its working folder.
+
+    Args:
+        place: An address or a folder.
+
+    Returns:
+        The address; null for any other folder.
 
     Raises:
-        StoreError: If it is an address that cannot be one of a store.
+        StoreError: It is an address, but not a valid one of a store.
     """
     text = str(place)
     if _OTHERS.match(text):
-        raise StoreError("this is no address of a store", remedy="name a folder, or a bucket: s3://bucket/prefix")
+        raise StoreError("this is not the address of a store", remedy="give a folder, or a bucket: s3://bucket/prefix")
     if text.startswith("s3:/"):
         return _parse(text.removeprefix("s3:").lstrip("/"))
     return marked_address(Path(place))
@@ -67,22 +73,26 @@ def _parse(text: str) -> Address:
     bucket, _, prefix = text.partition("/")
     names = prefix.strip("/").split("/") if prefix.strip("/") else []
     if not _BUCKET.fullmatch(bucket) or "?" in text or ":" in text:
-        # Not shown: what somebody puts before a @ or behind a ? can be a key.
+        # Do not show the address: the part before an @ or after a ? may be a key.
         raise StoreError(
-            "the address of a store in a bucket does not name one",
+            "this is not a valid address of a store in a bucket",
             remedy="write s3://bucket/prefix; keys and endpoint belong in the environment (AWS_ACCESS_KEY_ID, "
             "AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL)",
         )
     if not _PREFIX.fullmatch(prefix) or any(name in ("", ".", "..") for name in names):
         raise StoreError(
-            "the prefix of a store in a bucket has characters that cannot be in the name of a folder",
-            remedy="use letters, digits and -_.=+@!*'(), and single slashes between",
+            "the prefix of a store in a bucket has characters that are not allowed in a folder's name",
+            remedy="use letters, digits and -_.=+@!*'(), separated by single slashes",
         )
     return Address(bucket, "/".join(names))
 
 
 def marked_address(folder: Path) -> Address | None:
-    """The bucket whose working folder this is; none if it is any other folder, or none."""
+    """Return the address of the bucket whose working folder this is; null for any other folder.
+
+    Raises:
+        StoreError: The folder's marker is damaged.
+    """
     try:
         text = (folder / MARKER).read_text()
     except OSError:
@@ -91,14 +101,17 @@ def marked_address(folder: Path) -> Address | None:
         return _parse(json.loads(text)["address"].removeprefix("s3://"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
-            "the file does not say which bucket this is the working folder of",
+            "the file does not name the bucket that this working folder belongs to",
             file=str(folder / MARKER),
             remedy="open the store by its address, s3://bucket/prefix, with this folder out of the way",
         ) from error
 
 
 def working_folder(address: Address) -> Path:
-    """Where this machine has the journal of a store in a bucket, and copies of its parts and manifests."""
+    """Return this machine's folder for the journal of a store in a bucket, and for copies of its parts and manifests.
+
+    It is in ``$HAZARDMILL_CACHE`` or ``$XDG_STATE_HOME/hazardmill``, by default ``~/.local/state/hazardmill``.
+    """
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{address.bucket}-{address.prefix}").strip("-")[:60]
     unique = hashlib.sha256(str(address).encode()).hexdigest()[:12]
     return _cache() / "stores" / f"{readable}-{unique}"
@@ -108,14 +121,18 @@ def _cache() -> Path:
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()
-    # No folder of caches: those are emptied, and a journal holds what was paid for.
+    # Not a cache folder: those may be emptied, and a journal holds what was paid for.
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "hazardmill"
 
 
-@lru_cache(maxsize=64)  # asked for with each file that is checked
-def shown(store: Path) -> str:
-    """What to call a store by its folder: that, or the address of the bucket it is the working folder of."""
+@lru_cache(maxsize=64)  # called for each file that is checked
+def display_name(store: Path) -> str:
+    """Return a store's name for messages and commands: its folder, or the address of its bucket.
+
+    Args:
+        store: The store's folder, or the working folder of a store in a bucket.
+    """
     try:
         return str(marked_address(store) or store)
     except StoreError:

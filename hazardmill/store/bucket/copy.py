@@ -1,8 +1,8 @@
-"""A copy of a whole store: from a folder to a bucket, from a bucket to a folder, or between two of a kind.
+"""Copies a whole store: from a folder to a bucket, from a bucket to a folder, or between two of the same kind.
 
-Parts are copied before the manifest that lists them, in the order of commits, so that a copy that was cut short is a
-whole store of the first commits, and the same command goes on with it. Only what is committed is copied: a store that
-has rows in the journal is refused.
+Parts are copied before the manifest that lists them, in commit order. An interrupted copy is therefore a whole store of
+the first commits, and the same command continues it. Only committed rows are copied: a store with rows in the journal
+is refused.
 """
 
 from __future__ import annotations
@@ -25,32 +25,36 @@ from hazardmill.store.maintenance.manifest_swap import check_part
 
 @dataclass(frozen=True)
 class CopySummary:
-    """What a copy came to."""
+    """The result of a copy.
+
+    Attributes:
+        parts: Number of parts in the copy.
+    """
 
     commits: int
-    """Manifests that the copy has."""
+    """Number of manifests in the copy."""
     parts: int
     bytes: int
-    """Of these parts, size."""
+    """Total size of these parts in bytes."""
     parts_before: int
-    """Those of them that an earlier copy, which was cut short, had brought."""
+    """Number of these parts that an earlier, interrupted copy had brought."""
 
 
 class Target(Protocol):
-    """Where a store is copied to."""
+    """The store that is copied to. ``CopyFolder`` and ``InBucket`` implement it."""
 
     def manifests(self) -> list[CommitManifest]:
-        """Those that are there, in commit order."""
+        """Return the manifests already there, in commit order."""
 
     def add_part(self, part: Part, path: Path) -> None:
-        """Bring one part."""
+        """Copy one part."""
 
     def add_manifest(self, manifest: CommitManifest) -> None:
-        """Make its parts visible, which are all there."""
+        """Make the parts of a manifest visible; all of them have been copied."""
 
 
 class CopyFolder:
-    """A copy in a folder."""
+    """A copy in a folder. The caller holds its locks (``hold_target``)."""
 
     def __init__(self, layout: Layout, manifests: Manifests) -> None:
         self._layout = layout
@@ -59,11 +63,11 @@ class CopyFolder:
             make_folder(folder)
 
     def manifests(self) -> list[CommitManifest]:
-        """Those that are there, in commit order."""
+        """Return the manifests already there, in commit order."""
         return self._manifests.all()
 
     def add_part(self, part: Part, path: Path) -> None:
-        """Bring one part."""
+        """Copy one part."""
         staged = self._layout.staging / f"{part.table}.{part.file}"
         with disk_errors(staged, "write the part"):
             shutil.copyfile(path, staged)
@@ -71,12 +75,12 @@ class CopyFolder:
         rename(staged, self._layout.root / part.table / part.file)
 
     def add_manifest(self, manifest: CommitManifest) -> None:
-        """Make its parts visible."""
+        """Make the parts of a manifest visible."""
         self._manifests.adopt(manifest)
 
 
 class InBucket:
-    """A copy in a bucket."""
+    """A copy in a bucket. It needs no locks, because manifests are put only where none exists."""
 
     def __init__(self, mirror: Mirror, manifests: Manifests) -> None:
         self._mirror = mirror
@@ -84,20 +88,24 @@ class InBucket:
         mirror.is_there(create=True)
 
     def manifests(self) -> list[CommitManifest]:
-        """Those that are there, in commit order."""
+        """Return the manifests already there, in commit order."""
         return self._manifests.all()
 
     def add_part(self, part: Part, path: Path) -> None:
-        """Bring one part."""
+        """Copy one part."""
         self._mirror.bucket.upload(path, part_name(part))
 
     def add_manifest(self, manifest: CommitManifest) -> None:
-        """Make its parts visible."""
+        """Make the parts of a manifest visible.
+
+        Raises:
+            StoreError: The bucket holds a different manifest with this number.
+        """
         name = manifest_name(manifest.sequence)
         if self._mirror.bucket.put(name, encode_manifest(manifest)) is None:
             if self._mirror.manifest(name.removeprefix("manifests/")) == manifest:
-                return  # put before, and the answer was lost
-            raise _in_use_error(self._mirror.address.shown(name))
+                return  # an earlier put succeeded, but its answer was lost
+            raise _in_use_error(self._mirror.address.uri(name))
 
 
 def copy_into(
@@ -111,14 +119,17 @@ def copy_into(
 
     Args:
         source: The manifests of the store in commit order; their parts are in its folder.
-        layout: That folder.
-        target: Where to.
-        place: What to call it.
-        progress: Told before each commit of the number that is there, and is to be.
+        layout: Paths of that folder.
+        target: The store to copy to.
+        place: Name of the target, for messages.
+        progress: Called before each commit with the number of commits in the copy so far and the total number.
+
+    Returns:
+        Counts over the whole copy, including what an earlier, interrupted copy had brought.
 
     Raises:
-        CorruptStore: If a part is not as its manifest says.
-        StoreError: If the target holds something else, or refuses.
+        CorruptStore: A part differs from its manifest.
+        StoreError: The target holds something else, or refuses.
     """
     there = target.manifests()
     if there != list(source[: len(there)]):
@@ -135,14 +146,14 @@ def copy_into(
 
 
 def refuse_journal(layout: Layout, place: str) -> None:
-    """See that no row is still in the journal, which is not copied.
+    """Refuse to copy a store with rows in the journal, because they would not be copied.
 
     Raises:
-        StoreLocked: Naming a run that has some.
+        StoreLocked: Names a run with such rows.
     """
     for path in layout.segments():
         raise StoreLocked(
-            f"run {layout.run_of(path.stem)} has rows that are no parts yet",
+            f"run {layout.run_of(path.stem)} has rows that are not in parts yet",
             file=place,
             remedy="wait for it to end, or resume it; then copy again",
         )
@@ -150,17 +161,22 @@ def refuse_journal(layout: Layout, place: str) -> None:
 
 def _in_use_error(place: str) -> StoreError:
     return StoreError(
-        "what is there is not a part of this store, and is not overwritten",
+        "the target holds something other than a copy of this store, and is not overwritten",
         file=place,
         remedy="copy to a folder or prefix that is empty",
     )
 
 
 def hold_source(layout: Layout, stack: ExitStack, place: str) -> None:
-    """Keep maintenance away from what is copied: it takes parts away.
+    """Keep compactions and rebuilds away from a store that is copied, because they remove parts.
+
+    Args:
+        layout: The store's paths.
+        stack: Releases the lock when it is closed.
+        place: Name of the store, for messages.
 
     Raises:
-        StoreLocked: If somebody compacts or rebuilds it, or copies it.
+        StoreLocked: Another process compacts, rebuilds or copies the store.
     """
     lock = Lock.acquire(layout.maintenance_lock)
     if lock is None:
@@ -169,10 +185,15 @@ def hold_source(layout: Layout, stack: ExitStack, place: str) -> None:
 
 
 def hold_target(layout: Layout, stack: ExitStack, place: str) -> None:
-    """Keep commits and maintenance out of a folder that is copied to.
+    """Keep commits, compactions and rebuilds away from a folder that is copied to.
+
+    Args:
+        layout: The folder's paths.
+        stack: Releases the locks when it is closed.
+        place: Name of the folder, for messages.
 
     Raises:
-        StoreLocked: As ``hold_source``.
+        StoreLocked: Another process compacts, rebuilds or copies the store.
     """
     make_folder(layout.root)
     hold_source(layout, stack, place)

@@ -1,7 +1,6 @@
-"""What went wrong at an object store, as one error that names the object and what helps.
+"""Errors of the object store, as one error that names the object and the remedy.
 
-Messages of the libraries are not passed on, nor chained, for logs print what is: what is in them is theirs to decide,
-and keys must never be.
+Messages of the libraries are neither repeated nor chained, because logs would print them, and they might contain keys.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ from hazardmill.errors import StoreError
 _RESUME: Final = "then resume the run: its journal on this machine has every row"
 
 _KINDS: Final[dict[str, tuple[str, str]]] = {
-    "no_bucket": ("there is no such bucket", "create the bucket, or mend the address; " + _RESUME),
+    "no_bucket": ("there is no such bucket", "create the bucket, or correct the address; " + _RESUME),
     "no_keys": (
         "there are no credentials for the object store",
         "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; " + _RESUME,
     ),
     "refused": (
         "the object store refuses access",
-        "see that the credentials in the environment may list, read and write below this prefix; " + _RESUME,
+        "make sure that the credentials in the environment may list, read and write below this prefix; " + _RESUME,
     ),
     "unreachable": (
         "the object store cannot be reached",
-        "see that the network and AWS_ENDPOINT_URL are right; " + _RESUME,
+        "check the network and AWS_ENDPOINT_URL; " + _RESUME,
     ),
     "cut": ("the connection to the object store was cut, or it was too slow", "try again; " + _RESUME),
-    "busy": ("the object store does not manage, after several tries", "wait for it to recover, " + _RESUME),
-    "setting": ("the AWS settings cannot be used", "mend the region, profile or endpoint in the environment"),
-    "other": ("the object store answers with an error", "see the code, and the server's log; " + _RESUME),
+    "busy": ("the object store is overloaded, after several tries", "wait for it to recover, " + _RESUME),
+    "setting": ("the AWS settings cannot be used", "correct the region, profile or endpoint in the environment"),
+    "other": ("the object store answers with an error", "look up the code, and see the server's log; " + _RESUME),
 }
 
 _CODES: Final = {
@@ -72,11 +71,15 @@ _ARROW_STATUS: Final = re.compile(r"HTTP status (\d{3})|HTTP response code: (\d{
 
 @contextmanager
 def object_errors(place: str, doing: str) -> Iterator[None]:
-    """Turn what boto3 and pyarrow raise inside into a ``StoreError`` about the object ``place``.
+    """Convert what boto3 and pyarrow raise in the block to a ``StoreError`` about one object.
+
+    Args:
+        place: Address of the object.
+        doing: What is attempted, to follow "cannot".
 
     Raises:
-        FileNotFoundError: As it is: that an object is not there may be an answer.
-        StoreError: For any other failure of the object store.
+        FileNotFoundError: Passed on, because a missing object may be an answer.
+        StoreError: The object store failed in any other way.
     """
     from botocore.exceptions import (  # type: ignore[import-untyped]  # published without types
         BotoCoreError,
@@ -96,7 +99,7 @@ def object_errors(place: str, doing: str) -> Iterator[None]:
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status of an error of boto3; 0 if it has none."""
+    """Return the HTTP status of an error of boto3; 0 if it has none."""
     response = getattr(error, "response", None) or {}
     return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
@@ -108,7 +111,7 @@ def _client_code(error: Exception) -> str:
 
 
 def _arrow_code(error: OSError) -> str:
-    """The code in a message of pyarrow, written as S3 does."""
+    """Return the code in a message of pyarrow, in S3's spelling."""
     status = _ARROW_STATUS.search(str(error))
     number = next((group for group in status.groups() if group), "") if status else ""
     found = _ARROW_CODE.search(str(error))
@@ -121,7 +124,7 @@ def _arrow_code(error: OSError) -> str:
 
 
 def _network_code(message: str) -> str:
-    # 6 and 7 of curl: no such host, and nobody listens there.
+    # curl's codes 6 and 7: no such host, and connection refused.
     return "EndpointConnectionError" if re.search(r"curlCode: [67]\b", message) else "NetworkConnection"
 
 

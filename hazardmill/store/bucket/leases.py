@@ -1,14 +1,15 @@
-"""The right to write a run of a store in a bucket: one machine at a time, however machines die.
+"""Leases: the right to write a run of a store in a bucket, for one machine at a time, however machines die.
 
     locks/<run id>.json    {"run_id", "machine", "held", "owes", "left": {machine: commit}, "nonce"}
 
-The object is only ever changed by puts that demand the version last read, so that of two that want it one gets it. Its
-holder puts it anew every third of its term; one that was not put for a whole term, by the server's clock, can be taken
-over. Within a machine, the locks of files decide as in any store.
+The object is only changed by puts that demand the version last read, so that of two machines that want it only one gets
+it. The holder puts it again every third of its term. A lease that was not put for a whole term, by the server's clock,
+can be taken over. Within a machine, file locks decide, as in any store.
 
-A lease alone keeps nobody from writing who was asleep while it ran out. Commits do: a manifest is put under the number
-after all manifests that its writer has read, and who takes a run over from a holder that did not let go begins with an
-empty commit. A holder that finds a commit of its run which is not its own has lost it (``SharedManifests.publish``).
+A lease alone does not stop a writer that was asleep while its lease expired. Commits do: a manifest is put under the
+number that follows all manifests its writer has read, and a machine that takes over a run from a holder that did not
+release it begins with an empty commit. A holder that finds a commit of its run that is not its own has lost the run
+(``SharedManifests.publish``).
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ TERM_S: Final = 60.0
 """Seconds after which a lease that was not renewed can be taken over."""
 
 _TRIES: Final = 5
-"""Times that a put may lose to another one of the same moment."""
+"""Maximum number of times that a put may lose against a concurrent one."""
 
 
 @dataclass(frozen=True)
 class LeaseState:
-    """How a lease was come by; the same is found again until it is settled."""
+    """The state in which a lease was taken. It is reported again at every ``take`` until ``settle`` is called."""
 
     owes: bool
-    """Whether it was another machine's, which did not let go and may still believe that it holds it."""
+    """Whether the lease was taken from another machine that did not release it and may still believe it holds it."""
     left: int | None
-    """The last commit there was when others took the run from this machine; none if nobody did."""
+    """The last commit at the time when another machine took the run from this one; null if none did."""
 
 
 class Lease:
-    """The lease of one run, for one machine.
+    """The lease of one run, for one machine. A thread renews it while it is held.
 
     Args:
         bucket: The store's bucket.
         run_id: The run.
-        machine: What tells this machine from others.
-        term_s: Seconds for which it holds without being renewed.
+        machine: Identifies this machine.
+        term_s: Seconds for which the lease holds without being renewed.
     """
 
     def __init__(self, bucket: Bucket, run_id: str, machine: str, term_s: float = TERM_S) -> None:
@@ -66,13 +67,16 @@ class Lease:
         self._thread: threading.Thread | None = None
 
     def take(self, commit: int) -> LeaseState | None:
-        """Become the holder, and stay it until ``release``; none if another machine is.
+        """Become the holder until ``release``.
 
         Args:
-            commit: The last commit that there is.
+            commit: Number of the last commit.
+
+        Returns:
+            The state in which it was taken; null if another machine holds it.
 
         Raises:
-            StoreError: If the object store fails.
+            StoreError: The object store fails.
         """
         for _ in range(_TRIES):
             found = self._bucket.get(self._name)
@@ -90,11 +94,11 @@ class Lease:
         return None
 
     def settle(self) -> None:
-        """Write down that what ``take`` told has been seen to.
+        """Record that the state reported by ``take`` has been dealt with.
 
         Raises:
-            StoreLocked: If another machine has it.
-            StoreError: If the object store fails.
+            StoreLocked: Another machine has the lease.
+            StoreError: The object store fails.
         """
         self._owes = False
         self._left.pop(self._machine, None)
@@ -109,23 +113,23 @@ class Lease:
         return found is not None and said["machine"] != self._machine and said["held"] and found.age_s <= self._term_s
 
     def lose(self) -> StoreLocked:
-        """Give up what another machine has taken; the error that says so."""
+        """Give up the lease because another machine has taken it; return the error that says so."""
         self._lost = True
         return StoreLocked(
             f"another machine has taken over run {self.run_id}, because this one did not renew its lock in time",
-            file=self._bucket.address.shown(self._name),
-            remedy="let that one go on; what this one had committed is in the store, the rest in its journal",
+            file=self._bucket.address.uri(self._name),
+            remedy="let that machine continue; rows committed here are in the store, the rest in the local journal",
         )
 
     def check(self, *, now: bool = False) -> None:
-        """See that this machine still holds it.
+        """Check that this machine still holds the lease.
 
         Args:
-            now: Whether to ask the object store even if it was renewed a moment ago.
+            now: Whether to ask the object store even if the lease was renewed recently.
 
         Raises:
-            StoreLocked: If it does not.
-            StoreError: If the object store fails.
+            StoreLocked: Another machine has the lease.
+            StoreError: The object store fails.
         """
         if now or _clock() - self._renewed > self._term_s / 2:
             self._again()
@@ -133,20 +137,21 @@ class Lease:
             raise self.lose()
 
     def release(self, *, free: bool) -> None:
-        """Renew it no more. Doing so twice is harmless.
+        """Stop renewing the lease. Releasing it twice is harmless.
 
         Args:
-            free: Whether no other process of this machine goes on with the run: then others need not wait for the term.
+            free: Whether no other process of this machine continues the run. If so, other machines need not wait for
+                the term.
 
         Raises:
-            StoreError: If the object store fails; the lease then runs out by itself.
+            StoreError: The object store fails; the lease then expires on its own.
         """
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
             if free and not self._lost:
-                # Refused where another process of this machine has put it meanwhile: it goes on, and lets go itself.
+                # This fails if another process of this machine has put it meanwhile; that one will release it.
                 self._put(held=False, over=self._tag)
 
     def _renew(self) -> None:
@@ -174,7 +179,7 @@ class Lease:
             "held": held,
             "owes": self._owes,
             "left": self._left,
-            # Two puts of the same words would have the same tag.
+            # Without it, two puts with the same content would have the same tag.
             "nonce": secrets.token_hex(8),
         }
         with self._putting:
@@ -193,12 +198,12 @@ class Lease:
             return {name: said[name] for name in ("machine", "held", "owes", "left")}
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                "the lock of the run does not say who holds it",
-                file=self._bucket.address.shown(self._name),
-                remedy="see that no machine works on the run, then remove this object",
+                "the lock of the run does not name its holder",
+                file=self._bucket.address.uri(self._name),
+                remedy="make sure that no machine works on the run, then remove this object",
             ) from error
 
 
 def _clock() -> float:
-    """Seconds that go on while the machine sleeps, where there is such a clock."""
+    """Seconds that continue to count while the machine sleeps, if it has such a clock."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

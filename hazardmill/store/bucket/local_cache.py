@@ -1,12 +1,12 @@
-"""The working folder of a store in a bucket: what is read and written here, the bucket is told or asked.
+"""The working folder of a store in a bucket: what is read and written here is mirrored in the bucket.
 
     BUCKET/PREFIX/store.json                      which store this is
-    BUCKET/PREFIX/manifests/<n>.json              commit n, put only where none is
+    BUCKET/PREFIX/manifests/<n>.json              commit n, put only where none exists
     BUCKET/PREFIX/<table>/<segment>.<hash>.parquet  parts; the hash is of their content
     BUCKET/PREFIX/locks/<run id>.json             which machine writes a run
 
-The folder is laid out as any store's. Its journal and locks are its own; its manifests and parts are copies, fetched
-when they are asked for and checked as they come. None of them ever changes, so that a copy is never out of date.
+The folder has the layout of any store. Its journal and locks are local. Its manifests and parts are copies, downloaded
+when needed and checked on arrival. They never change, so a copy is never out of date.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from hazardmill.store.files.manifests import CommitManifest, ManifestListing, Pa
 BUCKET_FORMAT: Final = 1
 
 IDENTITY: Final = "store.json"
-"""Object that tells which store this is."""
+"""Object that identifies the store."""
 
 _AT_ONCE: Final = 8
-"""Objects that are fetched at the same time."""
+"""Number of objects downloaded at the same time."""
 
 _CHUNK: Final = 64
-"""Manifests that are fetched before they are written down, in their order."""
+"""Number of manifests downloaded before they are written to the folder in order."""
 
 _MANIFEST: Final = re.compile(r"(\d{10})\.json")
 
 
 def manifest_name(sequence: int) -> str:
-    """The object of a commit: named by its number alone, so that two of one number cannot be."""
+    """Return the object name of a commit. It contains only the number, so that two commits cannot share a number."""
     return f"manifests/{sequence:010d}.json"
 
 
 def part_name(part: Part) -> str:
-    """The object of a part: named by its content, so that whoever puts it again puts the same."""
+    """Return the object name of a part. It contains a hash of the content, so that uploading it again is harmless."""
     return f"{part.table}/{part.file.removesuffix('.parquet')}.{part.sha256[:16]}.parquet"
 
 
 class Mirror:
-    """One machine's side of a store in a bucket. Nothing is asked or written before it is used.
+    """One machine's side of a store in a bucket. Nothing is requested or written before it is needed.
 
     Args:
         bucket: The bucket and prefix.
@@ -77,7 +77,7 @@ class Mirror:
 
     @property
     def machine(self) -> str:
-        """What tells this folder from those of other machines; known once ``is_there``."""
+        """Identifies this working folder among all machines; known after ``is_there``."""
         return self._machine
 
     @property
@@ -86,12 +86,12 @@ class Mirror:
         return self.bucket.address
 
     def is_there(self, *, create: bool = False) -> bool:
-        """Whether the bucket has a store here; with ``create`` it has one afterwards.
+        """Whether the bucket holds a store at this prefix; with ``create`` one is made if there is none.
 
         Raises:
-            StoreError: If the object store fails, cannot keep two writers apart, or has another store here than
+            StoreError: The object store fails, does not support conditional puts, or holds another store than the one
                 this folder was made for.
-            SchemaMismatch: If a newer hazardmill made it.
+            SchemaMismatch: A newer hazardmill made the store.
         """
         with self._guard:
             if self._is_known:
@@ -109,11 +109,11 @@ class Mirror:
         body = json.dumps({"format": BUCKET_FORMAT, "id": secrets.token_hex(16)}).encode()
         tag = self.bucket.put(IDENTITY, body)
         if tag is None:
-            return  # somebody else was faster
+            return  # another machine was faster
         if self.bucket.put(IDENTITY, body) is not None or self.bucket.put(IDENTITY, body, over='"none"') is not None:
             raise StoreError(
-                "the object store ignores conditions of a put, so that two workers could overwrite each other",
-                file=self.address.shown(IDENTITY),
+                "the object store ignores conditional puts, so that two workers could overwrite each other",
+                file=self.address.uri(IDENTITY),
                 remedy="use one that honours If-None-Match and If-Match, or a store in a folder",
             )
 
@@ -123,17 +123,17 @@ class Mirror:
             number, found = int(said["format"]), str(said["id"])
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptStore(
-                "the object does not say which store this is",
-                file=self.address.shown(IDENTITY),
+                "the object does not identify the store",
+                file=self.address.uri(IDENTITY),
                 remedy="restore it from an older version of the object, or copy the store from elsewhere",
             ) from error
         if number > BUCKET_FORMAT:
             message = f"the store has format {number}; this hazardmill reads up to {BUCKET_FORMAT}"
-            raise SchemaMismatch(message, file=self.address.shown(IDENTITY), remedy="upgrade hazardmill")
+            raise SchemaMismatch(message, file=self.address.uri(IDENTITY), remedy="upgrade hazardmill")
         return found
 
     def _is_ours(self, found: str | None) -> bool:
-        """Whether the store ``found`` in the bucket is the one of this folder, which is that of the first one found."""
+        """Whether the store in the bucket is the one this folder belongs to, which is the first one that was found."""
         make_folder(self.layout.root)
         place = self.layout.root / MARKER
         with exclusive(self.layout.root / f".{MARKER}.lock"):
@@ -141,11 +141,11 @@ class Mirror:
             own.setdefault("machine", secrets.token_hex(16))
             self._machine = own["machine"]
             if own.get("store", found) != found:
-                what = "no store any more" if found is None else "another store now"
+                what = "no store any more" if found is None else "a different store now"
                 raise StoreError(
-                    f"there is {what}; the working folder is of the one that was there before",
+                    f"there is {what}; the working folder belongs to the previous one",
                     file=str(self.address),
-                    remedy=f"see whether {self.layout.journal} has rows that you want, then remove {self.layout.root}",
+                    remedy=f"check {self.layout.journal} for rows that you need, then remove {self.layout.root}",
                 )
             if found is None:
                 return False
@@ -157,11 +157,11 @@ class Mirror:
         return True
 
     def pull(self, known: ManifestListing) -> bool:
-        """Fetch the manifests that are not known; whether there are any.
+        """Download manifests that are not known yet; return whether there were any.
 
         Raises:
-            CorruptStore: If one is not as it was written.
-            StoreError: If the object store fails.
+            CorruptStore: A manifest is damaged.
+            StoreError: The object store fails.
         """
         if not self.is_there():
             return False
@@ -170,41 +170,41 @@ class Mirror:
         new = [name for name, _ in listed if (found := _MANIFEST.fullmatch(name)) and int(found[1]) not in have]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for start in range(0, len(new), _CHUNK):
-                # In their order: whoever looks at the folder meanwhile sees no later one without all before it.
+                # In order, so that a reader of the folder never sees a manifest without all earlier ones.
                 for manifest in pool.map(self.manifest, new[start : start + _CHUNK]):
                     self.write(manifest)
         return bool(new)
 
     def manifest(self, name: str) -> CommitManifest:
-        """A manifest in the bucket, by its name within ``manifests/``.
+        """Return a manifest in the bucket, given its name within ``manifests/``.
 
         Raises:
-            CorruptStore: If it is gone, or not as it was written.
-            SchemaMismatch: If a newer hazardmill wrote it.
+            CorruptStore: It is gone or damaged.
+            SchemaMismatch: A newer hazardmill wrote it.
         """
-        place = self.address.shown(f"manifests/{name}")
+        place = self.address.uri(f"manifests/{name}")
         found = self.bucket.get(f"manifests/{name}")
         remedy = "restore it from an older version of the object, or from a copy of the store"
         if found is None:
-            raise CorruptStore("the manifest was listed and is gone", file=place, remedy=remedy)
+            raise CorruptStore("the manifest was listed, but is gone", file=place, remedy=remedy)
         manifest = parse_manifest(found.data, place, remedy)
         if manifest_name(manifest.sequence) != f"manifests/{name}":
-            message = f"the manifest says that it is that of commit {manifest.sequence}"
+            message = f"the manifest claims to be that of commit {manifest.sequence}"
             raise CorruptStore(message, file=place, remedy=remedy)
         return manifest
 
     def write(self, manifest: CommitManifest) -> None:
-        """Put a copy of a manifest of the bucket into the folder."""
+        """Write a copy of a manifest in the bucket to the folder."""
         staged = self._staging_path(manifest.file)
         write_file(staged, encode_manifest(manifest))
         rename(staged, self.layout.manifests / manifest.file)
 
     def fetch(self, parts: Sequence[Part]) -> None:
-        """See that copies of these parts are in the folder, whole.
+        """Make sure that complete copies of these parts are in the folder.
 
         Raises:
-            CorruptStore: If one is gone, or is not as its manifest says.
-            StoreError: If the object store or the disk fails.
+            CorruptStore: A part is gone, or differs from its manifest.
+            StoreError: The object store or the disk fails.
         """
         wanted = [part for part in parts if (part.table, part.file) not in self._here]
         missing = [part for part in wanted if not self._is_here(part)]
@@ -222,10 +222,11 @@ class Mirror:
             return False
 
     def bring(self, part: Part) -> None:
-        """Fetch one part, in the place of a copy that may be there.
+        """Download one part, replacing an existing copy.
 
         Raises:
-            CorruptStore, StoreError: As ``fetch``.
+            CorruptStore: The part is gone, or differs from its manifest.
+            StoreError: The object store or the disk fails.
         """
         name = part_name(part)
         remedy = "restore it from an older version of the object, or from a copy of the store"
@@ -235,17 +236,17 @@ class Mirror:
             if (size, digest) != (part.size, part.sha256):
                 if size != part.size and self.bucket.size(name) == part.size:
                     raise StoreError(
-                        f"cannot read: {size} of {part.size} bytes came",
-                        file=self.address.shown(name),
+                        f"cannot read: {size} of {part.size} bytes arrived",
+                        file=self.address.uri(name),
                         remedy="try again; the object itself has its full size",
                     )
-                message = "the part in the bucket is not as its manifest says"
-                raise CorruptStore(message, file=self.address.shown(name), remedy=remedy)
+                message = "the part in the bucket differs from its manifest"
+                raise CorruptStore(message, file=self.address.uri(name), remedy=remedy)
             sync_file(staged)
             rename(staged, self.layout.root / part.table / part.file)
         except FileNotFoundError as error:
-            message = "a manifest lists this part, and it is not in the bucket"
-            raise CorruptStore(message, file=self.address.shown(name), remedy=remedy) from error
+            message = "a manifest lists this part, but it is not in the bucket"
+            raise CorruptStore(message, file=self.address.uri(name), remedy=remedy) from error
         finally:
             remove(staged)
 

@@ -1,7 +1,7 @@
 """Manifests that several machines publish into one bucket.
 
-A commit is a conditional put of the manifest under the next number: of two that want one number one gets it, and the
-other, having read what the first published, takes the next. Nothing is ever overwritten.
+A commit is a conditional put of the manifest under the next number. Of two machines that want the same number, one gets
+it; the other reads what the first published and takes the next number. Nothing is ever overwritten.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hazardmill.store.files.locks import exclusive
 from hazardmill.store.files.manifests import CommitManifest, ManifestListing, Manifests, Part, encode_manifest, now
 
 _TRIES: Final = 1000
-"""Times that a commit may lose its number to another one; each time some other commit was made."""
+"""Maximum number of times that a commit may lose its number to another one; each time another commit was made."""
 
 
 @dataclass
@@ -30,13 +30,18 @@ class _Written:
 
     lease: Lease
     through: int
-    """Commits up to this one may be anybody's."""
+    """Commits up to this number may be anybody's."""
     own: set[str]
-    """Segments that are this machine's."""
+    """Segments of this machine."""
 
 
 class SharedManifests(Manifests):
-    """The manifests of a store in a bucket; those that are new are copied into the working folder at each look."""
+    """The manifests of a store in a bucket. New ones are copied to the working folder at each look.
+
+    Args:
+        layout: Paths of the working folder.
+        mirror: The working folder and its bucket.
+    """
 
     def __init__(self, layout: Layout, mirror: Mirror) -> None:
         super().__init__(layout)
@@ -46,7 +51,7 @@ class SharedManifests(Manifests):
         self._pulling = threading.Lock()
 
     def __getstate__(self) -> dict[str, object]:
-        # A run is written by the process that took it.
+        # A run is written only by the process that took it.
         return {**self.__dict__, "_written": {}, "_pulling": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -59,43 +64,43 @@ class SharedManifests(Manifests):
             return super()._look() if self._mirror.pull(known) else known
 
     def last(self) -> int:
-        """Number of the last commit; 0 if there is none."""
+        """Return the number of the last commit; 0 if there is none."""
         return _last(self._look())
 
     def begin(self, run_id: str, lease: Lease, own: Collection[str]) -> None:
-        """Let this process publish commits of a run.
+        """Allow this process to publish commits of a run.
 
         Args:
-            run_id: The run, of which no other process of this machine is a writer.
+            run_id: The run, which no other process of this machine writes.
             lease: Its lease, taken or renewed a moment ago.
             own: Segments of the run in the journal.
         """
         self._written[run_id] = _Written(lease, self.last(), set(own))
 
     def fence(self, run_id: str, lease: Lease) -> None:
-        """Publish an empty commit of a run: whoever had it and does not know that it is lost finds out before its next.
+        """Publish an empty commit of a run, so that a former holder notices its loss before its next commit.
 
         Raises:
-            StoreLocked: If it was taken over from us.
-            StoreError: If the object store fails.
+            StoreLocked: The run was taken over from this machine.
+            StoreError: The object store fails.
         """
         self.begin(run_id, lease, ())
-        # What the other one commits until then counts.
+        # Whatever the former holder commits until then counts.
         self._written[run_id].through = 10**10
         with exclusive(self._layout.commit_lock):
             self.publish(self._layout.new_segment(run_id), ())
         del self._written[run_id]
 
     def send(self, staged: Path, part: Part) -> None:
-        """Put a part into the bucket."""
+        """Upload a part to the bucket."""
         self._mirror.bucket.upload(staged, part_name(part))
 
     def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> CommitManifest:
-        """Make ``parts``, which were sent, visible to every machine. The caller holds the commit lock of the folder.
+        """Make uploaded ``parts`` visible to every machine. The caller holds the commit lock of the folder.
 
         Raises:
-            StoreLocked: If another machine has taken over the run.
-            StoreError: If the object store or the disk fails, or this process does not write the run.
+            StoreLocked: Another machine has taken over the run.
+            StoreError: The object store or the disk fails, or this process does not write the run.
         """
         run_id = self._layout.run_of(segment)
         written = self._written.get(run_id)
@@ -104,7 +109,7 @@ class SharedManifests(Manifests):
         for _ in range(_TRIES):
             known = self._look()
             if segment in known.names:
-                # An earlier put had arrived, and its answer had not.
+                # An earlier put succeeded, but its answer was lost.
                 return next(manifest for manifest in known.counting if segment in manifest.names)
             foreign = (m.segment for m in known.counting if m.sequence > written.through)
             if any(self._layout.run_of(name) == run_id and name not in written.own for name in foreign):
@@ -121,8 +126,8 @@ class SharedManifests(Manifests):
                 return manifest
         raise StoreError(
             "cannot commit: the next number was always taken",
-            file=self._mirror.address.shown("manifests/"),
-            remedy="try again; if this comes again, see that listings of the bucket show what was put before",
+            file=self._mirror.address.uri("manifests/"),
+            remedy="try again; if this happens again, check that listings of the bucket include recent puts",
         )
 
 

@@ -1,7 +1,7 @@
 """The objects of a store in a bucket: parts through pyarrow's file system, small ones through an S3 client.
 
-pyarrow has no conditional put, which is what makes a commit: "put this manifest if its number is still free". Both
-take keys, region and endpoint from the standard AWS environment, and neither keeps trying for ever.
+pyarrow has no conditional put, which a commit needs: "put this manifest if its number is still free". Both take keys,
+region and endpoint from the standard AWS environment, and neither retries for ever.
 """
 
 from __future__ import annotations
@@ -24,38 +24,53 @@ from hazardmill.store.bucket.errors import object_errors, status_of
 from hazardmill.store.files.fsync_io import disk_errors
 
 _CHUNK: Final = 2**23
-"""Bytes of a part that are in memory at a time."""
+"""Bytes of a part held in memory at a time."""
 
 _TAKEN: Final = {409, 412}
-"""HTTP statuses of a put whose condition does not hold, or whose object somebody else is putting."""
+"""HTTP statuses of a put whose condition fails, or whose object is being put by another client."""
 
 
 @dataclass(frozen=True)
 class BucketTimeouts:
-    """How long to wait for an object store before it is an error."""
+    """How long to wait for an object store before giving up.
+
+    Attributes:
+        connect_s: Seconds to establish a connection.
+    """
 
     attempts: int = 5
-    """Tries at each request, with growing pauses between."""
+    """Maximum number of attempts per request, with growing pauses in between."""
     connect_s: float = 10.0
     answer_s: float = 30.0
-    """Seconds without a byte."""
+    """Maximum seconds without receiving a byte."""
 
 
 @dataclass(frozen=True)
 class Object:
-    """A small object as it was read."""
+    """A small object as it was read.
+
+    Attributes:
+        data: The content.
+    """
 
     data: bytes
     tag: str
-    """What a later put may demand that it still has."""
+    """ETag; a later put can demand that the object still has it."""
     age_s: float
-    """Seconds since it was put, by the clock of the server."""
+    """Seconds since the object was put, by the server's clock."""
 
 
 class Bucket:
     """The objects below the prefix of one address. Names are relative to it. Safe to use from several threads.
 
-    Every method raises ``StoreError``, naming the object and what helps, where the object store fails.
+    If the object store fails, every method raises ``StoreError``, which names the object and the remedy.
+
+    Args:
+        address: Bucket and prefix.
+        patience: Timeouts and retries; null for the defaults.
+
+    Raises:
+        StoreError: boto3 is not installed.
     """
 
     def __init__(self, address: Address, patience: BucketTimeouts | None = None) -> None:
@@ -72,7 +87,7 @@ class Bucket:
         self._opening = threading.RLock()
 
     def __getstate__(self) -> dict[str, object]:
-        # Connections stay where they are: another process opens its own.
+        # Connections are not pickled: another process opens its own.
         return {**self.__dict__, "_client": None, "_files": None, "_opening": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -80,10 +95,10 @@ class Bucket:
         self._opening = threading.RLock()
 
     def get(self, name: str) -> Object | None:
-        """A small object; none if it is not there."""
+        """Read a small object; null if it does not exist."""
         from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # published without types
 
-        with object_errors(self.address.shown(name), "read"):
+        with object_errors(self.address.uri(name), "read"):
             try:
                 answer = self._s3().get_object(Bucket=self.address.bucket, Key=self.address.key(name))
                 data = answer["Body"].read()
@@ -96,15 +111,15 @@ class Bucket:
             return Object(data, answer["ETag"], (now - answer["LastModified"]).total_seconds())
 
     def put(self, name: str, data: bytes, *, over: str | None = None) -> str | None:
-        """Put a small object where none is, or only ``over`` the one that has this tag.
+        """Put a small object where none exists, or, with ``over``, replace the one with this tag.
 
         Returns:
-            Its tag; none if there is one, or another one, already.
+            The new tag; null if the condition fails, because there is one already or one with another tag.
         """
         from botocore.exceptions import ClientError
 
         condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over}
-        with object_errors(self.address.shown(name), "write"):
+        with object_errors(self.address.uri(name), "write"):
             try:
                 answer = self._s3().put_object(
                     Bucket=self.address.bucket, Key=self.address.key(name), Body=data, **condition
@@ -118,9 +133,9 @@ class Bucket:
             return tag
 
     def names(self, folder: str, after: str = "") -> Iterator[tuple[str, int]]:
-        """Name within ``folder`` and size in bytes of each object there, sorted; those after the name ``after``."""
+        """Yield name within ``folder`` and size in bytes of each object there, sorted, after the name ``after``."""
         start = self.address.key(f"{folder}/")
-        with object_errors(self.address.shown(f"{folder}/"), "list the objects"):
+        with object_errors(self.address.uri(f"{folder}/"), "list the objects"):
             pages = (
                 self._s3()
                 .get_paginator("list_objects_v2")
@@ -131,7 +146,7 @@ class Bucket:
                     yield found["Key"].removeprefix(start), found["Size"]
 
     def upload(self, path: Path, name: str) -> None:
-        """Put a file, unless it is there with its size: names of parts tell their content."""
+        """Upload a file, unless an object of this size exists: names of parts identify their content."""
         size = path.stat().st_size
         if self.size(name) == size:
             return
@@ -139,7 +154,7 @@ class Bucket:
             source = path.open("rb")
         with (
             source,
-            object_errors(self.address.shown(name), "write"),
+            object_errors(self.address.uri(name), "write"),
             self._arrow().open_output_stream(self._place(name)) as sink,
         ):
             while data := source.read(_CHUNK):
@@ -148,22 +163,25 @@ class Bucket:
         if found != size:
             raise StoreError(
                 f"cannot write: {found or 0} of {size} bytes arrived",
-                file=self.address.shown(name),
-                remedy="try again: no manifest lists it yet, and its rows are in the journal",
+                file=self.address.uri(name),
+                remedy="try again: no manifest lists the part yet, and its rows are in the journal",
             )
 
     def download(self, name: str, path: Path) -> tuple[int, str]:
-        """Write an object to a file; its size and SHA-256 (hex).
+        """Download an object to a file.
+
+        Returns:
+            Its size in bytes and its SHA-256 (hex).
 
         Raises:
-            FileNotFoundError: If it is not there.
+            FileNotFoundError: The object does not exist.
         """
         size, digest = 0, hashlib.sha256()
         with disk_errors(path, "write"):
             sink = path.open("wb")
         with (
             sink,
-            object_errors(self.address.shown(name), "read"),
+            object_errors(self.address.uri(name), "read"),
             self._arrow().open_input_stream(self._place(name)) as source,
         ):
             while data := source.read(_CHUNK):
@@ -176,11 +194,11 @@ class Bucket:
         return size, digest.hexdigest()
 
     def size(self, name: str) -> int | None:
-        """Bytes of an object; none if it is not there."""
+        """Return the size of an object in bytes; null if it does not exist."""
         from botocore.exceptions import ClientError
 
-        # Not by pyarrow: what is not there, it looks for a second time, as a folder.
-        with object_errors(self.address.shown(name), "look for it"):
+        # Not with pyarrow, which looks for a missing object a second time, as a folder.
+        with object_errors(self.address.uri(name), "look for it"):
             try:
                 answer = self._s3().head_object(Bucket=self.address.bucket, Key=self.address.key(name))
             except ClientError as error:
@@ -209,7 +227,7 @@ class Bucket:
             connect_timeout=self.patience.connect_s,
             read_timeout=self.patience.answer_s,
             retries={"total_max_attempts": self.patience.attempts, "mode": "standard"},
-            # Few servers other than Amazon's answer to bucket.host.
+            # Few servers other than Amazon's support bucket.host addresses.
             s3={"addressing_style": "path"} if endpoint else None,
         )
         session = boto3.session.Session(region_name=os.environ.get("AWS_REGION") or None)
@@ -231,7 +249,7 @@ class Bucket:
             connect_timeout=self.patience.connect_s,
             request_timeout=self.patience.answer_s,
             retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=self.patience.attempts),
-            # A part that fits is one put, which is there whole or not at all.
+            # A part that fits is uploaded in one put, which is atomic.
             allow_delayed_open=True,
         )
 
@@ -247,10 +265,10 @@ class Bucket:
 
 
 def _endpoint() -> str | None:
-    """Where the object store listens, if that is said.
+    """Return the address of the object store, if the environment gives one.
 
     Raises:
-        StoreError: If the address carries a user name or password.
+        StoreError: The address is not plain, for example because it carries a user name or password.
     """
     for variable in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
         address = os.environ.get(variable)
@@ -258,7 +276,7 @@ def _endpoint() -> str | None:
             parts = urlsplit(address)
             if parts.scheme not in ("http", "https") or "@" in parts.netloc or parts.query:
                 raise StoreError(
-                    f"{variable} is no plain address of a server",
+                    f"{variable} is not a plain server address",
                     remedy="write http(s)://host:port; keys belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
                 )
             return address.rstrip("/")

@@ -1,4 +1,4 @@
-"""What is different of a store that lies in a bucket: how it is opened, who holds a run, what can be done there."""
+"""Stores in buckets: how one is opened, who holds a run, and what cannot be done there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hazardmill.store.maintenance.findings import Finding
 
 
 class BucketStore:
-    """One machine's side of a store in a bucket.
+    """One machine's side of a store in a bucket: its mirror, manifests and run locks.
 
     Args:
         address: The bucket and prefix.
@@ -37,29 +37,29 @@ class BucketStore:
         return self.mirror.address
 
     def open(self, *, create: bool) -> None:
-        """See that there is a store; make one with ``create``.
+        """Check that there is a store; with ``create``, make one if there is none.
 
         Raises:
-            StoreError: If there is none and ``create`` is false, or the object store fails.
+            StoreError: There is none and ``create`` is false, or the object store fails.
         """
         if not self.mirror.is_there(create=create):
             raise StoreError(
                 "there is no store here",
                 file=str(self.address),
-                remedy="name the prefix that holds store.json; a run, an ingest or `hazardmill store copy` makes one",
+                remedy="give the prefix that holds store.json; a run, an ingest or `hazardmill store copy` creates one",
             )
         make_folder(self.layout.journal)
         make_folder(self.layout.manifests)
 
     def refusal(self, verb: str) -> StoreError:
-        """The error for what cannot be done in a bucket, and how to come to the same."""
+        """Return the error for an operation that is impossible in a bucket, with a way around."""
         return StoreError(
-            f"a store in a bucket cannot be put through {verb}: others may work on it from other machines",
+            f"{verb} is not possible for a store in a bucket: other machines may be working on it",
             file=str(self.address),
             remedy=f"when no run is under way: hazardmill store copy {self.address} DIR; "
             f"hazardmill store {verb} --store DIR; hazardmill store copy DIR {self.address}-2; then use that one",
         )
 
     def verify(self) -> list[Finding]:
-        """Everything wrong with the objects in the bucket, and with what this machine has of them."""
+        """Find everything wrong with the objects in the bucket, and with this machine's copies of them."""
         return verify_bucket(self.mirror, self.manifests, self.holdings)

@@ -1,4 +1,4 @@
-"""Which runs of a store in a bucket this process holds, against other processes here and on other machines."""
+"""The runs of a store in a bucket that this process holds, exclusive of other processes and machines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hazardmill.store.schemas import TABLES
 
 @dataclass
 class _Shared:
-    """The lease of a run, and how many holds of this process stand on it."""
+    """The lease of a run, and the number of holds of this process that depend on it."""
 
     lease: Lease
     holds: int = 0
@@ -30,9 +30,9 @@ class Holdings:
     """The runs that this process holds.
 
     Args:
-        mirror: The store.
-        manifests: Its manifests.
-        term_s: Seconds after which a run whose worker died can be taken over by another machine.
+        mirror: The working folder and its bucket.
+        manifests: The store's manifests.
+        term_s: Seconds after which another machine can take over a run whose worker died.
     """
 
     def __init__(self, mirror: Mirror, manifests: SharedManifests, term_s: float = TERM_S) -> None:
@@ -43,7 +43,7 @@ class Holdings:
         self._guard = threading.Lock()
 
     def __getstate__(self) -> dict[str, object]:
-        # A run is held by the process that took it.
+        # A run is held only by the process that took it.
         return {**self.__dict__, "_leases": {}, "_guard": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -55,16 +55,19 @@ class Holdings:
         return self._mirror.layout
 
     def hold(self, run_id: str, path: Path, *, writes: bool) -> RunHold | None:
-        """Hold a run until it is released; none if another process or machine does.
+        """Hold a run until it is released.
 
         Args:
             run_id: The run.
-            path: The file whose lock keeps the other processes of this machine away.
-            writes: Whether commits are to follow.
+            path: Lock file that keeps other processes of this machine away.
+            writes: Whether commits will follow.
+
+        Returns:
+            The hold; null if another process or machine holds the run.
 
         Raises:
-            StoreLocked: If this process held the run, and another machine has taken it over.
-            StoreError: If the object store or the disk fails.
+            StoreLocked: This process held the run, and another machine has taken it over.
+            StoreError: The object store or the disk fails.
         """
         self._mirror.is_there(create=True)
         lock = Lock.acquire(path)
@@ -72,7 +75,7 @@ class Holdings:
             return None
         hold = RunHold(self, run_id, lock)
         try:
-            # One at a time: what is found on the lease is seen to before anybody goes on.
+            # One at a time, so that the state found on the lease is dealt with before anyone continues.
             with exclusive(self._layout.journal / f"{run_id}.settling"):
                 if not self._join(run_id, hold):
                     hold.release()
@@ -112,7 +115,7 @@ class Holdings:
         return [path.stem for path in self._layout.segments() if self._layout.run_of(path.stem) == run_id]
 
     def _set_aside(self, run_id: str, left: int) -> None:
-        """Take rows out of the journal that another machine has made again: they would come later, and hide those."""
+        """Remove journal rows that another machine has made again; committed later, they would hide its rows."""
         segments = set(self._left(run_id))
         files = self._manifests.files()
         others = [m for m in files if m.sequence > left and self._layout.run_of(m.segment) == run_id]
@@ -120,15 +123,15 @@ class Holdings:
             return
         make_folder(self._layout.quarantine)
         for name in sorted(segments - {manifest.segment for manifest in others}):
-            message = "another machine took over the run, and has committed since: it made again what is in here"
+            message = "another machine took over the run and has committed since: it made these rows again"
             file = f"journal/{name}.jsonl"
-            keep(self._layout, Damage("segment_left", file, message, "taken out of the journal", moves=True))
-            # Their parts first: without its segment a part that no manifest lists would pass for a loss.
+            keep(self._layout, Damage("segment_left", file, message, "removed from the journal", moves=True))
+            # Parts first: without its segment, a part that no manifest lists would be reported as a loss.
             for path in (*(self._layout.part(table, name) for table in TABLES), self._layout.root / file):
                 remove(path)
 
     def let_go(self, run_id: str) -> None:
-        """One hold less; with the last one of this process the lease ends."""
+        """Give up one hold; with the last hold of this process the lease ends."""
         with self._guard:
             shared = self._leases[run_id]
             shared.holds -= 1
@@ -136,15 +139,15 @@ class Holdings:
                 return
             del self._leases[run_id]
         here = (self._layout.run_lock(run_id), self._layout.presence(run_id))
-        # What cannot be told to the object store now, it finds out when the term is over.
+        # If the object store cannot be told now, the lease expires after its term.
         with contextlib.suppress(StoreError):
             shared.lease.release(free=not any(map(is_held, here)))
 
     def is_held(self, run_id: str) -> bool:
-        """Whether some process, here or on another machine, works on a run.
+        """Whether any process, here or on another machine, works on a run.
 
         Raises:
-            StoreError: If the object store fails.
+            StoreError: The object store fails.
         """
         if any(map(is_held, (self._layout.run_lock(run_id), self._layout.presence(run_id)))):
             return True
@@ -154,17 +157,17 @@ class Holdings:
 
 
 class RunHold:
-    """A run held, within this machine and among machines, until it is released."""
+    """A run held against other processes and machines until it is released. Made by ``Holdings.hold``."""
 
     def __init__(self, holdings: Holdings, run_id: str, lock: Lock) -> None:
         self.counts = False
-        """Whether it stands on the lease."""
+        """Whether it depends on the lease."""
         self._holdings = holdings
         self._run_id = run_id
         self._lock: Lock | None = lock
 
     def release(self) -> None:
-        """Let others have it. Doing so twice is harmless."""
+        """Release the run. Releasing it twice is harmless."""
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
@@ -172,5 +175,5 @@ class RunHold:
                 self._holdings.let_go(self._run_id)
 
     def is_in_place(self) -> bool:
-        """Whether the file that keeps other processes of this machine away is still the one of that name."""
+        """Whether the lock file that keeps other processes of this machine away is still the one with that name."""
         return self._lock is not None and self._lock.is_in_place()

@@ -1,4 +1,4 @@
-"""Checking a store in a bucket: every object is read, then the working folder is checked as any store's."""
+"""Checks a store in a bucket: reads every object, then checks the working folder like any store."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ _RESTORE: Final = "restore it from an older version of the object, or from a cop
 
 
 def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings) -> list[Finding]:
-    """Everything wrong with the store. Every part is fetched anew: this reads the whole bucket.
+    """Find everything wrong with a store in a bucket. Downloads every part again, so it reads the whole bucket.
+
+    Args:
+        mirror: The working folder and its bucket.
+        manifests: The store's manifests.
+        holdings: The runs that are held; their unlisted parts are on their way.
 
     Raises:
-        StoreError: If the object store or the disk fails.
+        StoreError: The object store or the disk fails.
     """
-    # First what is there: what is put meanwhile is then listed by a manifest that is read later.
+    # List the objects first: parts put meanwhile are then listed by a manifest that is read later.
     listed = {f"{table}/{name}" for table in TABLES for name, _ in mirror.bucket.names(table)}
     numbers = {name for name, _ in mirror.bucket.names("manifests")}
     try:
@@ -35,10 +40,10 @@ def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings
         return [Finding(code, place, error.message, str(error.remedy))]
     found = [*_check_manifests(mirror, known, numbers), *_check_parts(mirror, known)]
     found += _find_unlisted(mirror, holdings, listed, manifests.files())
-    # The rest is told by the copies; of what could not be fetched enough was said.
+    # The copies show the rest; skip objects whose download already failed.
     told = {finding.file for finding in found}
     here = (finding for finding in verify(mirror.layout) if _object_of(finding, known) not in told)
-    # A bucket has each manifest once, and this folder can fetch it again.
+    # A bucket holds each manifest once, and this folder can download it again.
     return [*found, *(finding for finding in here if finding.code != "copy_missing")]
 
 
@@ -52,13 +57,13 @@ def _check_manifests(mirror: Mirror, known: list[CommitManifest], numbers: set[s
         place = manifest_name(manifest.sequence)
         name = place.removeprefix("manifests/")
         if name not in numbers:
-            # One that was put after the look at the bucket is there by now.
+            # A manifest that was put after listing the bucket exists by now.
             if mirror.bucket.size(place) is None:
-                yield Finding("manifest_missing", place, "this machine has read the manifest, and it is gone", _RESTORE)
+                yield Finding("manifest_missing", place, "this machine has read the manifest, but it is gone", _RESTORE)
             continue
         try:
             if mirror.manifest(name) != manifest:
-                message = "the manifest is not the one that this machine has read before"
+                message = "the manifest differs from the one that this machine read before"
                 yield Finding("manifest_changed", place, message, _RESTORE)
         except CorruptStore as error:
             yield Finding("manifest_changed", place, error.message, str(error.remedy))
@@ -89,5 +94,5 @@ def _find_unlisted(
             again = command(f"run resume {run_id}", mirror.layout.root)
             remedy = f"on the machine it ran on: {again}; if the run has ended, the object can be removed"
         else:
-            message, remedy = "no manifest lists this object", "see where it comes from; nothing reads it here"
+            message, remedy = "no manifest lists this object", "find out where it comes from; nothing reads it here"
         yield Finding("part_unlisted", name, message, remedy)

@@ -1,1 +1,1 @@
-"""The files of a store on a disk: parts, manifests, locks, and writes that survive a crash."""
+"""The files of a store on disk: parts, manifests, locks, and writes that survive a crash."""

@@ -1,7 +1,7 @@
-"""What the footers of parts say: the version of the schema, and between which values identifiers lie.
+"""Footers of parts: the version of the schema, and the range of the identifiers.
 
-A store can have thousands of parts. A part never changes, so its footer is read once a process; and of the parts that
-cannot hold what is looked for nothing else is read.
+A store can have thousands of parts. A part never changes, so its footer is read once per process. Parts whose footer
+rules out the rows that are looked for are not read any further.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ import pyarrow.fs as fs
 import pyarrow.parquet as pq
 
 IDENTIFIERS: Final = ("run_id", "record_id", "task_id", "identity")
-"""Columns of which the least and greatest value are kept: what rows are looked for by."""
+"""Columns by which rows are looked up; their minimum and maximum are kept."""
 
 PICKING: Final = frozenset(IDENTIFIERS) - {"run_id"}
-"""Those of which one value is in few rows."""
+"""Columns for which a single value occurs in few rows."""
 
 _KEPT: Final = 2**16
-"""Footers that are kept, at about a kilobyte each."""
+"""Maximum number of footers kept, at about a kilobyte each."""
 
 _FORMAT: Final = ds.ParquetFileFormat()
 _FILES: Final = fs.LocalFileSystem()
 _known: dict[str, tuple[tuple[int, int], Footer]] = {}
-"""Path to size and time of change of the file, and what its footer says."""
+"""Path to the file's size and modification time, and its footer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What is kept of a footer."""
+    """What is kept of a part's footer."""
 
     size: int
-    """Of the part, bytes."""
+    """Size of the part in bytes."""
     version: int | None
-    """Of the schema; none if it does not say."""
+    """Version of the schema; null if the part does not say."""
     bounds: Mapping[str, tuple[str, str]]
-    """Column to its least and greatest value, nulls aside. Of a column that is not named nothing is known."""
+    """Column to its minimum and maximum, ignoring nulls. Nothing is known about columns that are missing here."""
 
     def may_hold(self, condition: Mapping[str, Sequence[object]]) -> bool:
-        """Whether there may be a row of which each of these columns has one of its values."""
+        """Whether the part may contain a row in which each of these columns has one of its values."""
         return all(self._may_have(column, values) for column, values in condition.items())
 
     def _may_have(self, column: str, values: Sequence[object]) -> bool:
@@ -54,29 +54,33 @@ class Footer:
 
 
 def open_part(path: Path) -> tuple[Footer, ds.ParquetFileFragment]:
-    """The footer of a part, and the part for a dataset of Arrow.
+    """Return the footer of a part, and the part as a fragment of an Arrow dataset.
+
+    Args:
+        path: The part.
 
     Raises:
-        FileNotFoundError: If it is not there.
-        pyarrow.ArrowInvalid, OSError: If its footer cannot be read.
+        FileNotFoundError: The part does not exist.
+        pyarrow.ArrowInvalid: The footer is damaged.
+        OSError: The file cannot be read.
     """
-    # Absolute and with its file system: Arrow takes some relative paths for addresses.
+    # Absolute and with an explicit file system: Arrow mistakes some relative paths for addresses.
     place = str(path.absolute())
     status = path.stat()
-    # What should never change may have been damaged, or put back.
+    # A part should never change, but may have been damaged or restored.
     stamp = (status.st_size, status.st_mtime_ns)
     fragment = _FORMAT.make_fragment(place, _FILES)
     known = _known.get(place)
     if known is None or known[0] != stamp:
         if len(_known) >= _KEPT:
             _known.clear()
-        # The fragment keeps what it read here, so that its rows are found without reading the footer again.
+        # The fragment keeps the footer, so that its rows are found without reading it again.
         known = _known[place] = stamp, _summary(fragment.metadata, status.st_size)
     return known[1], fragment
 
 
 def dataset(fragments: Sequence[ds.ParquetFileFragment], schema: pa.Schema) -> ds.Dataset:
-    """Parts as one dataset, in their order."""
+    """Combine parts into one dataset, in their order."""
     return ds.FileSystemDataset(list(fragments), schema, _FORMAT, _FILES)
 
 

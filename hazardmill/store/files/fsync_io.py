@@ -1,4 +1,4 @@
-"""Writing so that it stays written: fsync, rename into place, and errors that name the path."""
+"""Durable writes: fsync, rename into place, and errors that name the path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from hazardmill.errors import StoreError
 
 Fault = Callable[[str], None]
-"""Called with the name of each point at which a crash would be interesting; tests raise or kill there."""
+"""Called with the name of each point where a crash matters; tests raise or kill the process there."""
 
 _REMEDIES = {
     errno.ENOSPC: "free some space on this disk, then resume the run: nothing acknowledged is lost",
@@ -25,23 +25,37 @@ _REMEDIES = {
 
 
 def no_fault(point: str) -> None:
-    """The fault that never happens."""
+    """Do nothing: the default ``Fault``."""
 
 
 def store_error(error: OSError, path: Path, doing: str) -> StoreError:
-    """``error`` as one that says what was being done to which path, and what helps."""
+    """Convert an ``OSError`` to an error that names the path and the remedy.
+
+    Args:
+        error: The error.
+        path: The file or folder concerned.
+        doing: What was attempted, to follow "cannot".
+    """
     reason = os.strerror(error.errno) if error.errno else str(error)
     return StoreError(f"cannot {doing}: {reason}", file=str(path), remedy=_REMEDIES.get(error.errno or 0))
 
 
 def is_full(error: StoreError) -> bool:
-    """Whether there was no room for what was to be written."""
+    """Whether the error means that there was no space left on the disk, or in the quota."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
 def disk_errors(path: Path, doing: str) -> Iterator[None]:
-    """Turn an ``OSError`` inside into a ``StoreError`` about ``path``."""
+    """Convert an ``OSError`` raised in the block to a ``StoreError`` about ``path``.
+
+    Args:
+        path: The file or folder concerned.
+        doing: What is attempted, to follow "cannot".
+
+    Raises:
+        StoreError: The block raised an ``OSError`` or a ``StoreError``.
+    """
     try:
         yield
     except StoreError:
@@ -51,7 +65,11 @@ def disk_errors(path: Path, doing: str) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Create ``folder`` and its parents, durably."""
+    """Create a folder and its parents, durably. An existing folder is left alone.
+
+    Raises:
+        StoreError: The folder cannot be created.
+    """
     if folder.is_dir():
         return
     with disk_errors(folder, "create the folder"):
@@ -68,7 +86,7 @@ def is_same(descriptor: int, path: Path) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and new names in ``folder`` durable."""
+    """Make renames and new names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -77,7 +95,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Make the content of ``path`` durable."""
+    """Make the content of a file durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -86,14 +104,22 @@ def sync_file(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` and make it durable; the name becomes durable with ``rename``."""
+    """Write a file and make its content durable; its name becomes durable with ``rename``.
+
+    Raises:
+        StoreError: The disk refuses.
+    """
     with disk_errors(path, "write"):
         path.write_bytes(data)
         sync_file(path)
 
 
 def rename(staged: Path, path: Path) -> None:
-    """Put ``staged`` in the place of ``path``, atomically and durably."""
+    """Move ``staged`` to ``path``, atomically and durably, replacing an existing file.
+
+    Raises:
+        StoreError: The disk refuses.
+    """
     make_folder(path.parent)
     with disk_errors(path, "rename into place"):
         staged.replace(path)
@@ -101,6 +127,10 @@ def rename(staged: Path, path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove ``path`` if it is there."""
+    """Remove a file if it exists.
+
+    Raises:
+        StoreError: The disk refuses.
+    """
     with disk_errors(path, "remove"):
         path.unlink(missing_ok=True)

@@ -33,7 +33,11 @@ _SEGMENT = re.compile(rf"(?P<run_id>{_RUN_ID.pattern})-[0-9a-f]{{16}}-[0-9a-f]{{
 
 @dataclass(frozen=True)
 class Layout:
-    """The paths of one store."""
+    """The paths of one store.
+
+    Attributes:
+        root: The store's folder.
+    """
 
     root: Path
 
@@ -73,14 +77,14 @@ class Layout:
         return self.root / "commit.lock"
 
     def presence(self, run_id: str) -> Path:
-        """Lock file of the work on a run, which is held between two writers too."""
+        """Lock file for the work on a run; it is held even while the run has no writer."""
         return self.run_lock(run_id).with_suffix(".present")
 
     def run_lock(self, run_id: str) -> Path:
-        """Lock file of a run.
+        """Lock file of a run's writer.
 
         Raises:
-            StoreError: If ``run_id`` cannot be part of a file name.
+            StoreError: ``run_id`` cannot be part of a file name.
         """
         if not _RUN_ID.fullmatch(run_id):
             raise StoreError(
@@ -90,54 +94,54 @@ class Layout:
         return self.journal / f"{run_id}.lock"
 
     def part(self, table: str, segment: str) -> Path:
-        """The part that holds the rows of ``table`` from ``segment``."""
+        """Path of the part that holds the rows of ``table`` from ``segment``."""
         return self.root / table / f"{segment}.parquet"
 
     def segments(self) -> list[Path]:
-        """The segments in the journal, oldest first."""
+        """Paths of the segments in the journal, oldest first."""
         found = [path for path in self.journal.glob("*.jsonl") if _SEGMENT.fullmatch(path.stem)]
-        return sorted(found, key=lambda path: self.created(path.stem))
+        return sorted(found, key=lambda path: self.creation_key(path.stem))
 
     @staticmethod
     def new_segment(run_id: str) -> str:
-        """A name no other segment has."""
+        """Return a new, unique segment name."""
         return f"{run_id}-{time.time_ns():016x}-{secrets.token_hex(4)}"
 
     @staticmethod
     def run_of(segment: str) -> str:
-        """The run that wrote ``segment``."""
+        """Return the run that wrote a segment."""
         return segment.rsplit("-", 2)[0]
 
     @staticmethod
     def is_segment(name: str) -> bool:
-        """Whether ``name`` could be that of a segment."""
+        """Whether a name has the form of a segment's name."""
         return _SEGMENT.fullmatch(name) is not None
 
     @staticmethod
-    def created(segment: str) -> tuple[str, str]:
-        """What sorts segments by their creation."""
+    def creation_key(segment: str) -> tuple[str, str]:
+        """Return a key that sorts segments by creation."""
         _, created, unique = segment.rsplit("-", 2)
         return created, unique
 
     @staticmethod
     def new_replacement(kind: str, place: range) -> str:
-        """A name no other replacement has: ``kind`` is ``compact`` or ``rebuild``."""
+        """Return a new, unique name for a replacement; ``kind`` is ``compact`` or ``rebuild``."""
         return f"{kind}-{place[0]:010d}-{place[-1]:010d}-{secrets.token_hex(4)}"
 
     @staticmethod
     def replacement_of(file: str) -> tuple[str, range] | None:
-        """The replacement whose part ``file`` is, with the commits that it stands for; none for a commit's part."""
+        """Return the replacement that a part belongs to, with the commits it replaces; null for a part of a commit."""
         match = _REPLACEMENT.fullmatch(file)
         return match and (match["name"], range(int(match["first"]), int(match["last"]) + 1))
 
     @staticmethod
     def is_part(file: str) -> bool:
-        """Whether the path ``file`` ends in a name that a part could have."""
+        """Whether a path ends in a name that a part could have."""
         owner = Layout.owner_of(Path(file).name)
         return Layout.is_segment(owner) or Layout.replacement_of(owner) is not None
 
     @staticmethod
     def owner_of(file: str) -> str:
-        """The segment or replacement that the part ``file`` (its name) was made for."""
+        """Return the segment or replacement that a part was made for, given the part's file name."""
         replacement = Layout.replacement_of(file)
         return replacement[0] if replacement else file.removesuffix(".parquet")

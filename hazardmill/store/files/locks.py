@@ -1,4 +1,4 @@
-"""Advisory locks between processes. The system frees them when their process ends, however it ends."""
+"""Advisory locks between processes. The operating system releases them when their process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ _PATIENCE_S = 0.2
 
 
 class HeldLock(Protocol):
-    """What is held until it is released."""
+    """A lock that is held until it is released."""
 
     def release(self) -> None:
-        """Let others have it. Doing so twice is harmless."""
+        """Release the lock. Releasing it twice is harmless."""
 
     def is_in_place(self) -> bool:
-        """Whether the file whose lock it is, is still the one of that name."""
+        """Whether the locked file is still the one with that name."""
 
 
 class Lock:
-    """An exclusive lock on ``path``, held from the moment ``acquire`` hands it out until ``release``."""
+    """An exclusive lock on a file, held from ``acquire`` until ``release``.
+
+    The file is created if missing, and is never removed. A forked child releases its copy, so that the lock does not
+    outlive a killed parent.
+    """
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor: int | None = descriptor
@@ -36,7 +40,14 @@ class Lock:
 
     @classmethod
     def acquire(cls, path: Path) -> Lock | None:
-        """The lock on ``path``, or none if another holder keeps it for longer than a probe takes."""
+        """Acquire the lock on ``path``.
+
+        Returns:
+            The lock; null if another holder keeps it for longer than 0.2 s, the time that a probe may take.
+
+        Raises:
+            StoreError: The file cannot be created or locked.
+        """
         make_folder(path.parent)
         with disk_errors(path, "lock"):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -52,13 +63,13 @@ class Lock:
                     time.sleep(0.01)
 
     def release(self) -> None:
-        """Let others have it. Doing so twice is harmless."""
+        """Release the lock. Releasing it twice is harmless."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
     def is_in_place(self) -> bool:
-        """Whether the file whose lock it is, is still the one of that name."""
+        """Whether the locked file is still the one with that name."""
         return self._descriptor is not None and is_same(self._descriptor, self._path)
 
 
@@ -66,7 +77,7 @@ _held: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
 def _forget_in_child() -> None:
-    # A forked child shares its parent's lock: unless it lets go, the lock outlives a killed parent.
+    # A forked child shares its parent's lock: unless it releases it, the lock outlives a killed parent.
     for lock in list(_held):
         lock.release()
 
@@ -75,7 +86,7 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def is_held(path: Path) -> bool:
-    """Whether some process (this one too) holds the exclusive lock on ``path``."""
+    """Whether any process, including this one, holds the exclusive lock on ``path``."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -91,7 +102,11 @@ def is_held(path: Path) -> bool:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock on ``path``, waiting for it as long as it takes."""
+    """Hold the exclusive lock on ``path`` for the block, waiting for it as long as it takes.
+
+    Raises:
+        StoreError: The file cannot be created or locked.
+    """
     with disk_errors(path, "lock"):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -104,7 +119,13 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextmanager
 def share(path: Path) -> Iterator[None]:
-    """Keep exclusive holders of ``path`` out. Writes nothing: where no lock file is, nobody ever locked."""
+    """Keep exclusive holders of ``path`` out for the block.
+
+    Writes nothing: if there is no lock file, nobody has ever locked it.
+
+    Raises:
+        StoreError: The file cannot be locked.
+    """
     with disk_errors(path, "lock"):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,8 +1,8 @@
-"""Manifests: one small JSON file a commit, which makes its parts visible all at once.
+"""Manifests: one small JSON file per commit, which makes its parts visible all at once.
 
-The body carries its own SHA-256. The sequence number orders commits and leaves no gaps, so that a lost manifest
-is noticed. A replacement (of compaction or rebuild) stands for a range of commits: while it is there, what
-it covers does not count, whether it was removed yet or not. Whoever publishes holds the commit lock.
+The body carries its own SHA-256. The sequence number orders commits and has no gaps, so that a lost manifest is
+noticed. A replacement (by compaction or rebuild) stands for a range of commits: while it exists, the manifests it
+covers do not count, whether or not they have been removed. Whoever publishes holds the commit lock.
 """
 
 from __future__ import annotations
@@ -25,46 +25,51 @@ from hazardmill.store.schemas import SCHEMA_VERSION
 MANIFEST_FORMAT: Final = 1
 
 _LISTINGS: Final = 100
-"""Tries at a listing of the folder before it must be damage that a manifest is listed and not there."""
+"""Maximum number of listings of the folder; if a listed manifest is still missing after that, it is damage."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part file as its manifest lists it."""
+    """One part file as its manifest lists it.
+
+    Attributes:
+        rows: Number of rows.
+        sha256: SHA-256 (hex) of the file.
+    """
 
     table: str
     file: str
     """Name of the file in the table's folder."""
     rows: int
     size: int
-    """Bytes."""
+    """Size in bytes."""
     sha256: str
     schema: int = SCHEMA_VERSION
-    """Version of the schema it was written in."""
+    """Version of the schema that the part was written with."""
 
 
 @dataclass(frozen=True)
 class CommitManifest:
-    """One commit: the parts made of one journal segment; or a replacement, which stands for a range of commits."""
+    """One commit: the parts made from one journal segment; or a replacement, which stands for a range of commits."""
 
     sequence: int
-    """The commit; of a replacement the last one it stands for."""
+    """Number of the commit; for a replacement the last one it stands for."""
     segment: str
-    """The segment; of a replacement its own name."""
+    """Name of the segment; for a replacement its own name."""
     parts: tuple[Part, ...]
-    """In the order of their rows."""
+    """The parts, in the order of their rows."""
     committed: str
-    """When, ISO 8601 in UTC. Orders nothing: clocks differ, ``sequence`` does not."""
+    """Time of the commit, ISO 8601 in UTC. It does not order commits, because clocks differ."""
     first: int
-    """The first commit it stands for: ``sequence``, unless it is a replacement."""
+    """The first commit that it stands for; equal to ``sequence`` unless it is a replacement."""
     generation: int = 0
-    """0 for a commit; a replacement has one more than anything it replaced."""
+    """0 for a commit; for a replacement, one more than the highest generation it replaced."""
     absorbed: tuple[str, ...] = ()
     """Names of the segments and replacements that it stands for."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything whose rows it lists, under any name it ever had."""
+        """Names of all segments and replacements whose rows it lists."""
         return (self.segment, *self.absorbed)
 
     @property
@@ -73,7 +78,7 @@ class CommitManifest:
         return f"{self.sequence:010d}-{self.segment}.json"
 
     def covers(self, other: CommitManifest) -> bool:
-        """Whether it stands in the place of ``other``."""
+        """Whether it replaces ``other``."""
         within = self.first <= other.first and other.sequence <= self.sequence
         return self.generation > other.generation and within
 
@@ -81,11 +86,14 @@ class CommitManifest:
 def read_manifest(path: Path) -> CommitManifest:
     """Read one manifest.
 
+    Args:
+        path: The manifest, or the second copy of one.
+
     Raises:
-        FileNotFoundError: If it is not there.
-        CorruptStore: If it was changed after it was written.
-        SchemaMismatch: If a newer version of hazardmill wrote it.
-        StoreError: If it cannot be opened.
+        FileNotFoundError: It does not exist.
+        CorruptStore: It was changed after it was written.
+        SchemaMismatch: A newer version of hazardmill wrote it.
+        StoreError: It cannot be opened.
     """
     try:
         data = path.read_bytes()
@@ -98,16 +106,16 @@ def read_manifest(path: Path) -> CommitManifest:
 
 
 def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
-    """The manifest that ``data`` is.
+    """Parse a manifest and check its checksum.
 
     Args:
         data: The bytes of its file.
-        file: What to call it in an error.
-        remedy: What helps if it is damaged.
+        file: Name of the file, for errors.
+        remedy: What to do if it is damaged.
 
     Raises:
-        CorruptStore: If it was changed after it was written.
-        SchemaMismatch: If a newer version of hazardmill wrote it.
+        CorruptStore: It was changed after it was written.
+        SchemaMismatch: A newer version of hazardmill wrote it.
     """
     try:
         wrapped = json.loads(data)
@@ -130,14 +138,14 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
 
 
 def encode_manifest(manifest: CommitManifest) -> bytes:
-    """The bytes of its file."""
+    """Return the bytes of a manifest's file, with its checksum."""
     body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
-    body = json.loads(json.dumps(body))  # the hash is of what a reader will see: lists, no tuples
+    body = json.loads(json.dumps(body))  # hash what a reader will see: lists instead of tuples
     return json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode()
 
 
-def live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
-    """Those that no other stands for, in commit order."""
+def list_live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
+    """Return the manifests that no other manifest replaces, in commit order."""
     known = list(manifests)
     replacements = [manifest for manifest in known if manifest.generation]
     return sorted(
@@ -146,38 +154,42 @@ def live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
     )
 
 
-def converted(manifests: Iterable[CommitManifest]) -> set[str]:
-    """Names of all segments and replacements whose rows the manifests list."""
+def list_converted(manifests: Iterable[CommitManifest]) -> set[str]:
+    """Return the names of all segments and replacements whose rows the manifests list."""
     return {name for manifest in manifests for name in manifest.names}
 
 
 @dataclass(frozen=True)
 class ManifestListing:
-    """What one look at the folder found, and what follows from it."""
+    """The manifests found by one look at the folder."""
 
     files: Mapping[str, CommitManifest]
-    """By name, in the order of names."""
+    """All manifests by file name, in the order of the names."""
     counting: tuple[CommitManifest, ...]
     names: frozenset[str]
-    """Of all segments and replacements whose rows the counting ones list."""
+    """Names of all segments and replacements whose rows the counting manifests list."""
 
     @property
     def through(self) -> int:
-        """Number of the last commit up to which there is every one."""
+        """Number of the last commit up to which all commits are present."""
         return last_without_gap(self.counting)
 
     @classmethod
     def of(cls, files: Mapping[str, CommitManifest]) -> ManifestListing:
-        """Of these files."""
-        counting = tuple(live(files.values()))
-        return cls(files, counting, frozenset(converted(counting)))
+        """Return the listing of these files."""
+        counting = tuple(list_live(files.values()))
+        return cls(files, counting, frozenset(list_converted(counting)))
 
 
 class Manifests:
-    """The manifests of a store. Each file is read once, for it never changes."""
+    """The manifests of a store. Each file is read once, because it never changes.
+
+    Args:
+        layout: The store's paths.
+    """
 
     fetch: Callable[[Sequence[Part]], None] | None = None
-    """Brings parts into the store's folder, where they are not all there."""
+    """Downloads parts to the store's folder; null if all are there."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -186,22 +198,25 @@ class Manifests:
         """Number of the last commit that this process has seen or made."""
 
     def send(self, staged: Path, part: Part) -> None:
-        """Put a part that is still staged where other machines can read it; nothing to do for a folder."""
+        """Upload a staged part to where other machines can read it; does nothing for a store in a folder."""
 
     def files(self) -> list[CommitManifest]:
-        """Every manifest there is, replaced ones included, in the order of their names.
+        """Return every manifest that exists, including replaced ones, in the order of their names.
 
         Raises:
-            CorruptStore, SchemaMismatch: As ``read_manifest``.
-            StoreError: If the folder cannot be listed.
+            CorruptStore: A manifest is damaged.
+            SchemaMismatch: A newer version of hazardmill wrote a manifest.
+            StoreError: The folder cannot be listed.
         """
         return list(self._look().files.values())
 
     def all(self) -> list[CommitManifest]:
-        """Every manifest that counts, in commit order.
+        """Return every manifest that counts, in commit order.
 
         Raises:
-            CorruptStore, SchemaMismatch, StoreError: As ``files``.
+            CorruptStore: A manifest is damaged.
+            SchemaMismatch: A newer version of hazardmill wrote a manifest.
+            StoreError: The folder cannot be listed.
         """
         return list(self._look().counting)
 
@@ -209,12 +224,14 @@ class Manifests:
         """Whether a manifest that counts lists the rows of ``segment``.
 
         Raises:
-            CorruptStore, SchemaMismatch, StoreError: As ``files``.
+            CorruptStore: A manifest is damaged.
+            SchemaMismatch: A newer version of hazardmill wrote a manifest.
+            StoreError: The folder cannot be listed.
         """
         return segment in self._look().names
 
     def _look(self) -> ManifestListing:
-        """What there is now. Only names are listed again: what was read stays as it is."""
+        """Look at the folder again. Only names are listed; manifests that were read before are not read again."""
         for _ in range(_LISTINGS):
             listed, known = self._list_files(), self._known
             if listed == list(known.files):
@@ -223,20 +240,20 @@ class Manifests:
                 files = {name: known.files.get(name) or read_manifest(self._layout.manifests / name) for name in listed}
             except FileNotFoundError:
                 continue  # replaced since it was listed
-            # In one assignment: several threads may look at once.
+            # In one assignment, because several threads may look at the same time.
             self._known = ManifestListing.of(files)
             self._highest = max(self._highest, *map(_sequence, listed), 0)
             return self._known
         raise CorruptStore(
-            "a manifest is listed here and is not there",
+            "a manifest is listed here but does not exist",
             file=str(self._layout.manifests),
             remedy=rebuild_remedy(self._layout.root),
         )
 
     def _list_files(self) -> list[str]:
-        """Names of the manifest files, as they were together at one moment, in commit order."""
-        # A listing that runs beside a compaction may miss both what replaces and what was replaced. What a second
-        # one finds unchanged was all there between the two: a replacement is in place before anything is removed.
+        """Names of the manifest files that existed together at one moment, in commit order."""
+        # A listing during a compaction may miss both the replacement and what it replaced. If a second listing is
+        # the same, everything in it existed between the two: a replacement is in place before anything is removed.
         names = _names(self._layout.manifests)
         for _ in range(_LISTINGS):
             again = _names(self._layout.manifests)
@@ -248,19 +265,24 @@ class Manifests:
     def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> CommitManifest:
         """Make ``parts`` visible. The caller holds the commit lock and has renamed the parts into place.
 
+        Args:
+            segment: The segment that the parts were made from.
+            parts: The parts.
+            fault: Called at ``manifest.staged`` and ``manifest.renamed``.
+
         Raises:
-            CorruptStore: If a commit is gone that this process has seen.
-            StoreError: If the manifest cannot be written.
+            CorruptStore: A commit that this process has seen is gone.
+            StoreError: The manifest cannot be written.
         """
-        # The copies too: with a lost replacement the numbers that it stood for must not be given out again.
-        # Listed once, for under the lock nobody else publishes or removes.
+        # Include the copies: if a replacement is lost, the numbers that it stood for must not be reused.
+        # Listing once is enough, because under the lock nobody else publishes or removes.
         names = [*_names(self._layout.manifests), *_names(self._layout.copies)]
         number = max(map(_sequence, names), default=0) + 1
         if number <= self._highest:
             raise CorruptStore(
-                f"commit {self._highest} was here and is gone: an older copy of the store was put in its place",
+                f"commit {self._highest} existed and is gone: the store was replaced by an older copy",
                 file=str(self._layout.manifests),
-                remedy="put back what was there, then resume the run; what is in the journal still is kept",
+                remedy="put back the newer store, then resume the run; rows that are still in the journal are kept",
             )
         self._highest = number
         manifest = CommitManifest(number, segment, tuple(parts), now(), number)
@@ -275,34 +297,35 @@ class Manifests:
         place: range,
         fault: Fault = no_fault,
     ) -> CommitManifest:
-        """Make ``parts`` visible in the place of manifests. The caller as with ``publish``.
+        """Make ``parts`` visible in place of existing manifests. The conditions of ``publish`` apply.
 
-        A copy is kept: of a commit that is lost the parts tell enough, of a replacement they do not.
+        A second copy of the manifest is kept: a lost commit can be reconstructed from its parts, a lost replacement
+        cannot.
 
         Args:
-            name: Its name.
-            parts: What it lists, in the order of their rows.
-            replaced: What it stands for.
-            place: The commits that it stands for; also those of which there is no manifest.
+            name: Name of the replacement.
+            parts: The parts that it lists, in the order of their rows.
+            replaced: The manifests that it replaces.
+            place: The commits that it stands for, including those without a manifest.
             fault: Called at ``manifest.staged``, ``manifest.renamed`` and ``copy.renamed``.
 
         Raises:
-            StoreError: If the manifest cannot be written.
+            StoreError: The manifest cannot be written.
         """
         generation = 1 + max((manifest.generation for manifest in replaced), default=0)
         absorbed = tuple(dict.fromkeys(known for manifest in replaced for known in manifest.names))
         manifest = CommitManifest(place[-1], name, tuple(parts), now(), place[0], generation, absorbed)
         self._write(manifest, fault)
-        # After the manifest: a copy without its manifest always means a loss.
+        # Written after the manifest, so that a copy without its manifest always means a loss.
         self.write_copy(manifest)
         fault("copy.renamed")
         return manifest
 
     def adopt(self, manifest: CommitManifest) -> None:
-        """Write a manifest of another store, of which this one is to be a copy. The caller as with ``publish``.
+        """Write a manifest of another store that this store becomes a copy of. The conditions of ``publish`` apply.
 
         Raises:
-            StoreError: If it cannot be written.
+            StoreError: The manifest cannot be written.
         """
         self._write(manifest, no_fault)
         if manifest.generation:
@@ -312,7 +335,7 @@ class Manifests:
         """Write the second copy of a replacement's manifest.
 
         Raises:
-            StoreError: If it cannot be written.
+            StoreError: The copy cannot be written.
         """
         self._put(manifest, self._layout.copies / manifest.file, no_fault)
 
@@ -329,7 +352,7 @@ class Manifests:
 
 
 def is_copy(path: Path, manifest: CommitManifest) -> bool:
-    """Whether the file at ``path`` is a whole copy of ``manifest``."""
+    """Whether the file at ``path`` is an intact copy of ``manifest``."""
     try:
         return read_manifest(path) == manifest
     except (FileNotFoundError, StoreError):
@@ -337,13 +360,13 @@ def is_copy(path: Path, manifest: CommitManifest) -> bool:
 
 
 def now() -> str:
-    """The time as manifests tell it: ISO 8601, UTC."""
+    """Return the current time as manifests give it: ISO 8601, UTC, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _names(folder: Path) -> list[str]:
-    """Names of the manifests in ``folder``, sorted; none if it is not there."""
-    # Strings, not paths: this is done several times a batch, and there can be thousands.
+    """Names of the manifests in ``folder``, sorted; empty if the folder does not exist."""
+    # Strings instead of paths: this runs several times per batch, and there can be thousands of files.
     with disk_errors(folder, "list the manifests"):
         try:
             with os.scandir(folder) as entries:
@@ -357,7 +380,11 @@ def _sequence(name: str) -> int:
 
 
 def last_without_gap(manifests: Iterable[CommitManifest]) -> int:
-    """Number of the last commit up to which there is every one; ``manifests`` are in commit order."""
+    """Return the number of the last commit up to which all commits are present.
+
+    Args:
+        manifests: Manifests in commit order.
+    """
     last = 0
     for manifest in manifests:
         if manifest.first <= last + 1:
@@ -366,6 +393,6 @@ def last_without_gap(manifests: Iterable[CommitManifest]) -> int:
 
 
 def missing_sequences(manifests: Iterable[CommitManifest]) -> list[int]:
-    """Commits below the last for which no manifest stands."""
+    """Return the numbers of commits below the last one that no manifest covers."""
     present = {number for manifest in manifests for number in range(manifest.first, manifest.sequence + 1)}
     return [number for number in range(1, max(present, default=0)) if number not in present]

@@ -23,24 +23,30 @@ from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
 
 COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}
-"""How a part is written, for pyarrow's writers."""
+"""Options for pyarrow's Parquet writers."""
 
 Condition = Mapping[str, Sequence[object]]
 """Column to the values of which a row must have one."""
 
 _LARGE_BYTES: Final = 2**18
-"""Size of a part above which its row groups are looked through for a value before other columns are read."""
+"""Size in bytes above which a part's row groups are searched for a value before other columns are read."""
 
 
 _ROWS_AT_ONCE: Final = 1024
-"""Rows of a part that are in memory at a time where all of it is read."""
+"""Rows of a part held in memory at a time when all of it is read."""
 
 
 def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
-    """Write ``data`` to ``path``, durably, and describe it as the part ``file``.
+    """Write a part, durably, and return its entry for a manifest.
+
+    Args:
+        table: The table that the rows belong to.
+        data: The rows, with the table's schema.
+        path: Where to write.
+        file: Name of the part, for the manifest.
 
     Raises:
-        StoreError: If it cannot be written.
+        StoreError: The part cannot be written.
     """
     with disk_errors(path, "write the part"):
         pq.write_table(data, path, **COMPRESSION)
@@ -49,31 +55,31 @@ def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 (hex) of a file's bytes."""
+    """Return the SHA-256 (hex) of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def schema_version(schema: pa.Schema) -> int | None:
-    """The schema version a part says it has; none if it says nothing."""
+    """Return the schema version stored in a part; null if there is none."""
     text = (schema.metadata or {}).get(b"hazardmill_schema")
     return None if text is None else int(text)
 
 
 def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], where: Condition | None = None) -> pa.Table:
-    """The rows of several parts, in the order of ``paths`` and within each as written.
+    """Return the rows of several parts, in the order of ``paths`` and within each as written.
 
-    What cannot hold such rows, by the statistics in its footer, is not read.
+    Parts and row groups that cannot contain matching rows, according to their statistics, are not read.
 
     Args:
-        table: Their table.
+        table: The table that the parts belong to.
         paths: The files.
-        columns: What to read.
-        where: What rows must satisfy; none takes all.
+        columns: Columns to read.
+        where: Condition on the rows; null for all rows.
 
     Raises:
-        CorruptStore: If a part is gone or damaged.
-        SchemaMismatch: If a newer version of hazardmill wrote a part.
+        CorruptStore: A part is gone or damaged.
+        SchemaMismatch: A newer version of hazardmill wrote a part.
     """
     nothing = table.schema.empty_table().select(list(columns))
     try:
@@ -81,20 +87,20 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
-        # Arrow does not say which of the files it was.
+        # Arrow does not say which file it was.
         damage = first_gone(paths) or next(filter(None, map(_damage, paths)), None)
         raise damage or _unreadable(paths[0].parent, paths[0].parents[1]) from error
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """A part whose footer was read."""
+class _OpenPart:
+    """A part whose footer has been read."""
 
     footer: Footer
     fragment: ds.ParquetFileFragment
 
 
-def _open_parts(paths: Iterable[Path]) -> Iterator[_Opened]:
+def _open_parts(paths: Iterable[Path]) -> Iterator[_OpenPart]:
     for path in paths:
         footer, fragment = open_part(path)
         if footer.version is not None and footer.version > SCHEMA_VERSION:
@@ -103,11 +109,11 @@ def _open_parts(paths: Iterable[Path]) -> Iterator[_Opened]:
                 file=str(path),
                 remedy="upgrade hazardmill",
             )
-        yield _Opened(footer, fragment)
+        yield _OpenPart(footer, fragment)
 
 
-def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where: Condition) -> pa.Table:
-    """The rows of parts that meet a condition."""
+def _read(table: Table, parts: Sequence[_OpenPart], columns: Sequence[str], where: Condition) -> pa.Table:
+    """The rows of some parts that meet a condition."""
     schema, condition = table.schema, expression(where)
     is_picking = not PICKING.isdisjoint(where)
     fragments = []
@@ -115,7 +121,7 @@ def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where:
         if not part.footer.may_hold(where):
             continue
         if is_picking and part.footer.size > _LARGE_BYTES:
-            # Few rows are wanted: of a row group without one, no other column is read than those they are told by.
+            # Few rows are wanted: skip row groups without a match after reading only the columns of the condition.
             groups = part.fragment.split_by_row_group(condition, schema)
             fragments += [group for group in groups if dataset([group], schema).count_rows(filter=condition)]
         else:
@@ -124,15 +130,15 @@ def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where:
 
 
 def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa.Table]:
-    """The chosen rows of a part, some at a time; row groups without any are not read.
+    """Yield the chosen rows of a part in batches; row groups without any are not read.
 
     Args:
         path: The file.
-        columns: What to read.
-        chosen: Of each row of the part, whether it is wanted (Boolean array).
+        columns: Columns to read.
+        chosen: Boolean array with one entry per row of the part: whether to return it.
 
     Raises:
-        CorruptStore: If the part is gone or damaged, or does not have as many rows.
+        CorruptStore: The part is gone or damaged, or has another number of rows.
     """
     try:
         with pq.ParquetFile(path) as file:
@@ -157,7 +163,7 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
 
 
 def first_gone(paths: Sequence[Path]) -> PartGone | None:
-    """The error of the first of these parts that is not there."""
+    """Return the error for the first of these parts that does not exist; null if all exist."""
     return next((_gone_error(path) for path in paths if not path.exists()), None)
 
 
@@ -180,7 +186,7 @@ def _unreadable(path: Path, store: Path) -> CorruptStore:
 
 
 def expression(condition: Condition) -> pc.Expression | None:
-    """A condition as an Arrow expression, where null equals null; none if it says nothing."""
+    """Return a condition as an Arrow expression in which null equals null; null for an empty condition."""
     terms = [_among(column, values) for column, values in condition.items()]
     return reduce(operator.and_, terms) if terms else None
 
@@ -192,30 +198,50 @@ def _among(column: str, values: Sequence[object]) -> pc.Expression:
 
 
 def latest(data: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The last row of each key, in the order of ``data``."""
+    """Return the last row of each key, in the order of ``data``.
+
+    Args:
+        data: Rows in commit order.
+        key: Names of the key columns.
+    """
     last = _last_positions(data, key)
     if len(last) == data.num_rows:
         return data
-    # A mask, not take(): it keeps the chunks, so that string columns beyond 2 GB do not overflow.
+    # A mask instead of take(): it keeps the chunks, so that string columns beyond 2 GB do not overflow.
     return data.filter(_mask(data, last))
 
 
 def is_latest(data: pa.Table, key: Sequence[str], among: pa.Array | None = None) -> pa.Array:
-    """Of each row, whether it is the last of its key, of those ``among`` which it is looked for (Boolean arrays)."""
+    """Return a Boolean array: whether each row is the last one of its key.
+
+    Args:
+        data: Rows in commit order.
+        key: Names of the key columns.
+        among: Boolean array of the rows that are considered; null for all. Other rows are not the last.
+    """
     return _mask(data, _last_positions(data, key, among))
 
 
 def having_keys_of(data: pa.Table, others: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The rows of ``data`` whose keys ``others`` has too, in their order. Neither has a key twice."""
+    """Return the rows of ``data`` whose keys also occur in ``others``, in their order.
+
+    Args:
+        data: The rows, without duplicate keys.
+        others: Other rows, without duplicate keys.
+        key: Names of the key columns.
+    """
     keys = [table.select(list(key)).combine_chunks() for table in (data, others)]
-    # Who comes twice in both together is in both; its least position is that in ``data``.
+    # A key that occurs twice in the concatenation is in both tables; its lower position is the one in ``data``.
     both = pa.concat_tables(keys).append_column("__position", pa.array(range(data.num_rows + others.num_rows)))
     grouped = both.group_by(list(key)).aggregate([("__position", "min"), ("__position", "count")])
     return data.filter(_mask(data, grouped.filter(pc.field("__position_count") == 2)["__position_min"]))
 
 
 def own_key(table: Table) -> list[str]:
-    """What is unique in any part: the key within a run. In the part of one commit the key alone is."""
+    """Return the columns that are unique within any part: the run and the key.
+
+    Within the part of a single commit, the key alone is unique.
+    """
     return list(dict.fromkeys(["run_id", *table.key]))
 
 

@@ -1,7 +1,7 @@
-"""Compaction: few large parts for many small ones.
+"""Compaction: replaces many small parts by few large ones.
 
-Every row keeps its place, but those that a later row of the same run and key replaces: a run stands on its own
-rows, so that what another run wrote under the same key stays, and no digest changes.
+Every row keeps its place, except rows that a later row of the same run and key replaces. A run depends on its own rows,
+so rows that another run wrote under the same key stay, and no digest changes.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from hazardmill.store.maintenance.manifest_swap import PlacedPart, check_part, p
 from hazardmill.store.schemas import TABLES, Table
 
 TARGET_BYTES: Final = 128 * 2**20
-"""Size at which a new part is full; a part of half of it is left as it is."""
+"""Size at which a new part is full; parts of at least half this size are left alone."""
 
 
 @dataclass(frozen=True)
 class MaintenanceSummary:
-    """What a compaction did."""
+    """What a compaction did: parts and bytes before and after."""
 
     parts_before: int
     parts_after: int
     bytes_before: int
     bytes_after: int
     rows_dropped: int
-    """Rows that a later one of the same run and key replaced."""
+    """Rows that a later row of the same run and key replaced."""
     commits: int
-    """Manifests that one now stands for; 0 if there was nothing to do."""
+    """Number of manifests that were replaced by one; 0 if there was nothing to do."""
     swept: int
-    """Files removed that an earlier maintenance had left."""
+    """Number of files left by an earlier maintenance that were removed."""
 
 
 def compact(layout: Layout, manifests: Manifests, fault: Fault, target: int = TARGET_BYTES) -> MaintenanceSummary:
-    """Compact what is committed now. Writers and readers go on; the caller holds the maintenance lock.
+    """Compact what is committed now. Writers and readers may continue; the caller holds the maintenance lock.
 
     Args:
         layout: The store's paths.
         manifests: The store's manifests.
-        fault: Called at ``compact.part.staged`` and the points of ``manifest_swap.publish``, with ``compact.`` before
-            them.
+        fault: Called at ``compact.part.staged`` and at the points of ``manifest_swap.publish``, prefixed with
+            ``compact.``.
         target: Size in bytes at which a new part is full.
 
     Raises:
-        CorruptStore: If the store is damaged; nothing was changed.
-        StoreError: If the disk refuses; nothing was changed, or all of it.
+        CorruptStore: The store is damaged; nothing was changed.
+        StoreError: The disk refuses; either nothing was changed, or everything.
     """
     fault = partial(_name_point, fault)
     with exclusive(layout.commit_lock):
@@ -76,7 +76,7 @@ def compact(layout: Layout, manifests: Manifests, fault: Fault, target: int = TA
     try:
         placed = [new for table, found in groups.items() for new in _rewrite(layout, table, found, name, fault)]
     except StoreError:
-        # A full disk needs the space at once, not after the next maintenance.
+        # Free the space at once, because the disk may be full.
         for path in layout.staging.glob(f"{name}.*"):
             remove(path)
         raise
@@ -103,7 +103,7 @@ def _parts(manifests: Sequence[CommitManifest], table: str) -> list[Part]:
 
 
 def _groups(parts: Sequence[Part], target: int) -> list[list[Part]]:
-    """The parts in their order, those together that are to be one."""
+    """Group the parts, in their order; each group becomes one part."""
     groups: list[list[Part]] = []
     is_open = False
     for part in parts:
@@ -119,7 +119,7 @@ def _groups(parts: Sequence[Part], target: int) -> list[list[Part]]:
 def _rewrite(
     layout: Layout, table: Table, groups: Sequence[Sequence[Part]], name: str, fault: Fault
 ) -> Iterator[PlacedPart]:
-    """The parts of one table, a new one for each group of several."""
+    """Yield the parts of one table, with one new part for each group of several."""
     parts = [part for group in groups for part in group]
     starts = dict(zip((part.file for part in parts), accumulate((p.rows for p in parts), initial=0), strict=False))
     columns, standing = [column.name for column in table.columns], None
@@ -142,12 +142,12 @@ def _rewrite(
 
 
 def _standing(layout: Layout, table: Table, parts: Sequence[Part]) -> pa.Array:
-    """Of every row of the table, whether no later one of its run has its key."""
+    """Boolean array: whether each row of the table is not replaced by a later row of its run and key."""
     key = own_key(table)
     keys = read_parts(table, [layout.root / table.name / part.file for part in parts], key)
     if keys.num_rows != sum(part.rows for part in parts):
         raise CorruptStore(
-            f"the parts have {keys.num_rows} rows, and their manifests say otherwise",
+            f"the parts have {keys.num_rows} rows, which differs from their manifests",
             file=str(layout.root / table.name),
             remedy=rebuild_remedy(layout.root),
         )

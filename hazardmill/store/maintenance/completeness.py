@@ -1,8 +1,8 @@
-"""Which records of a run have all their rows: what is said of a record belongs together or is made again.
+"""Which records of a run have all their rows. The rows of a record belong together, or are made again.
 
-The rows of a record are written as one group. Where some of them are lost, the others would tell half a story: an
-outcome with five drafts of which two are there. Without its outcome a record is pending, and ``run resume`` makes all
-its rows again from the ledger.
+The rows of a record are written as one group. If some of them are lost, the others are misleading, like an outcome with
+five drafts of which only two exist. Without its outcome a record is pending, and ``run resume`` makes all its rows
+again from the ledger.
 """
 
 from __future__ import annotations
@@ -17,39 +17,43 @@ from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS, OUTCOME
 from hazardmill.store.snapshot import Snapshot, read_table
 
 MADE: Final = (DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
-"""The tables of what is made of a record, by its run: made again, they are the same."""
+"""The tables with rows made for a record by its run. If they are made again, they are the same."""
 
 Key = tuple[str, str]
 """Run and record."""
 
 
 Selection = Mapping[str, str | None]
-"""Id of each record that a run was started on to its content hash then; null where that is not known."""
+"""Ids of the records that a run was started on, with their content hash at that time; null if unknown."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a store holds of its runs."""
+    """What a store still holds of its runs."""
 
     incomplete: frozenset[Key]
-    """Records of known runs some of whose rows are missing."""
+    """Records of known runs with missing rows."""
     pending: Mapping[str, int]
-    """Records without outcome of each generation run, those that are incomplete included."""
+    """Number of records without an outcome per generation run, including incomplete ones."""
     unknown_runs: Mapping[str, int]
-    """Runs whose beginning is not in ``runs``, with the number of their outcomes: they cannot be resumed."""
+    """Runs whose beginning is not in ``runs``, with their number of outcomes; they cannot be resumed."""
     missing_records: Mapping[str, int]
-    """Records that runs were started on and that are not there as they were, by source."""
+    """Number of records, by source, that runs were started on and that are missing or have changed."""
     missing_answers: int
-    """Identities that dangers and drafts list and that the ledger has no answer to."""
+    """Number of identities listed by dangers and drafts that the ledger has no answer to."""
     unknown_records: frozenset[str]
-    """Records that rows of any run are about and that are not there at all."""
+    """Records that have rows in some run but are missing themselves."""
 
 
 def standing(snapshot: Snapshot) -> Standing:
-    """Look at every run of a store.
+    """Examine every run of a store.
+
+    Args:
+        snapshot: The store.
 
     Raises:
-        CorruptStore, SchemaMismatch: If a file cannot be read.
+        CorruptStore: A file is damaged.
+        SchemaMismatch: A newer hazardmill wrote a file.
     """
     selections = _selections(snapshot)
     outcomes = {_key(row): row for row in _rows(snapshot, OUTCOMES, "outcome", "drafts", "task_id")}
@@ -91,13 +95,13 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 
 def _selections(snapshot: Snapshot) -> dict[str, Selection]:
-    """Of each generation run whose beginning is there."""
+    """The selection of each generation run whose beginning exists."""
     rows = read_table(snapshot, RUNS, {"sequence": 0, "kind": "generate"}, ["run_id", "selection"]).to_pylist()
     return {row["run_id"]: json.loads(row["selection"] or "{}") for row in rows}
 
 
 def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:
-    """The number of drafts of each record, -1 where one of them lacks checks, or the drafts are not 1, 2, ..."""
+    """Number of drafts per record; -1 if a draft lacks checks, or the drafts are not numbered 1, 2, ..."""
     columns = ["run_id", "record_id", "draft"]
     checks = read_table(snapshot, CHECKS, None, [*columns, "position"])
     grouped = checks.group_by(columns).aggregate([("position", "max"), ("position", "count")]).to_pylist()
@@ -114,7 +118,7 @@ def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:
         numbers[key].append(row["draft"])
         whole[key] &= (*key, row["draft"]) in checked
         checked.discard((*key, row["draft"]))
-    # What is left are checks of drafts that are not there.
+    # The remaining checks belong to missing drafts.
     for run_id, record_id, _ in checked | unchecked:
         whole[run_id, record_id] = False
     return {

@@ -1,8 +1,8 @@
-"""What is damaged in a store, and what the rest of it says without that: a plan, made without changing anything.
+"""Surveys the damage in a store and plans its repair from what is left, without changing anything.
 
-Manifests that are lost are made again from what tells most: the copy of a replacement's manifest, else the parts that
-carry the segment's name. Parts are in the order of their commits; where several commits are lost, the older segment
-takes the lower number. Parts for which no number is left were the last commits, and come last.
+Lost manifests are reconstructed from the best source: the copy of a replacement's manifest, or else the parts that
+carry the segment's name. Parts are ordered like their commits; if several commits are lost, the older segment gets the
+lower number. Parts without a free number belonged to the last commits, and come last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import CommitManifest, Part, converted, live, missing_sequences, read_manifest
+from hazardmill.store.files.manifests import (
+    CommitManifest,
+    Part,
+    list_converted,
+    list_live,
+    missing_sequences,
+    read_manifest,
+)
 from hazardmill.store.files.parts import hash_file, schema_version
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import Finding
@@ -32,7 +39,7 @@ _NEWER = {"manifest_newer", "part_newer"}
 
 @dataclass
 class RepairPlan:
-    """What is there, what is damaged, and the store as it is to be."""
+    """The files that exist, the damage, and the store as it should become."""
 
     damages: list[Damage] = field(default_factory=list)
     commits: list[CommitManifest] = field(default_factory=list)
@@ -41,48 +48,52 @@ class RepairPlan:
     """The manifests that count now."""
     salvaged: list[Salvage] = field(default_factory=list)
     pending: list[Segment] = field(default_factory=list)
-    """The segments that are no parts yet, without what is damaged."""
+    """The segments that are not in parts yet, without damaged lines."""
     rows_lost: Counter[str] = field(default_factory=Counter)
-    """By table, as far as it is known."""
+    """Lost rows by table, as far as known."""
     commits_lost: list[int] = field(default_factory=list)
-    """Commits of which nothing is left, not even what they held."""
+    """Commits of which nothing is left; what they held is unknown."""
     parts_lost: Counter[str] = field(default_factory=Counter)
-    """By table, parts that no manifest listed and nobody can read: how many rows they had is not known."""
+    """Unreadable parts by table that no manifest lists; their number of rows is unknown."""
     lines_lost: int = 0
-    """Damaged journal lines that tell nothing of what they held."""
+    """Damaged journal lines whose content is unknown."""
     records_from: set[str] = field(default_factory=set)
     """Segments whose rows of ``records`` are lost."""
 
     @property
     def place(self) -> range:
-        """All commits."""
+        """The numbers of all commits."""
         return range(1, max((manifest.sequence for manifest in self.commits), default=0) + 1)
 
     @property
     def republishes(self) -> bool:
-        """Whether the manifests are not as they are to be."""
+        """Whether the manifests have to be replaced."""
         return self.commits != self.replaced or bool(missing_sequences(self.commits))
 
     def snapshot(self, layout: Layout) -> Snapshot:
-        """The store as it is to be, before rows are retracted."""
+        """Return the store as it should become, before incomplete records are retracted."""
         return Snapshot(layout, tuple(self.commits), tuple(self.pending))
 
 
 def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
-    """Read every file that was seen.
+    """Read every file that was seen, and plan the repair.
+
+    Args:
+        layout: The store's paths.
+        seen: Its files.
 
     Raises:
-        FileNotFoundError: If a segment became parts since.
-        SchemaMismatch: If a newer hazardmill wrote some of it.
-        StoreError: If a manifest cannot be opened.
+        FileNotFoundError: A segment has become parts since.
+        SchemaMismatch: A newer hazardmill wrote part of the store.
+        StoreError: A manifest cannot be opened.
     """
     plan = RepairPlan()
     for finding in seen.findings:
         _refuse_unread(layout, finding)
-        plan.damages.append(_damage(finding, "moved to quarantine; made again from its copy or its parts", moves=True))
+        plan.damages.append(_damage(finding, "moved to quarantine; restored from its copy or its parts", moves=True))
     plan.replaced = list(seen.manifests)
     commits = [*seen.manifests, *_restore_copies(plan, seen)]
-    commits = live([*commits, *_regroup_parts(layout, plan, seen, commits)])
+    commits = list_live([*commits, *_regroup_parts(layout, plan, seen, commits)])
     _tell_gaps(plan, seen, commits)
     plan.commits = [_intact(layout, plan, manifest) for manifest in commits]
     _read_journal(layout, plan, seen)
@@ -90,7 +101,7 @@ def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
 
 
 def _refuse_unread(layout: Layout, finding: Finding) -> None:
-    """What is not damaged, but cannot be read by us or now, is not for a rebuild to take out."""
+    """Refuse files that are not damaged, but that this version cannot read or that cannot be read now."""
     if finding.code in _NEWER:
         raise SchemaMismatch(finding.message, file=str(layout.root / finding.file), remedy="upgrade hazardmill")
     if finding.code == "manifest_unreadable":
@@ -102,7 +113,7 @@ def _damage(finding: Finding, action: str, *, moves: bool) -> Damage:
 
 
 def _commit_numbers(plan: RepairPlan) -> dict[str, int]:
-    """Segment to commit of each changed manifest: its name still tells them."""
+    """The segment and commit number of each changed manifest, which its file name still gives."""
     told: dict[str, int] = {}
     for damage in plan.damages:
         number, _, owner = Path(damage.file).stem.partition("-")
@@ -112,7 +123,7 @@ def _commit_numbers(plan: RepairPlan) -> dict[str, int]:
 
 
 def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]) -> None:
-    """Commits for which nothing stands: a segment whose parts are there and that is in the journal too can be one."""
+    """Report commits without a manifest. A segment that is in the journal and also has parts may be one of them."""
     told, present = (
         _commit_numbers(plan),
         {n for manifest in commits for n in range(manifest.first, manifest.sequence + 1)},
@@ -120,12 +131,12 @@ def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManif
     committed = {path.stem for paths in seen.parts.values() for path in paths} & seen.pending.keys()
     unnamed = len(committed - told.keys())
     for number in sorted({*missing_sequences(commits), *told.values()} - present):
-        file, message = f"manifests/{number:010d}-*.json", f"of commit {number} there is no manifest and no part"
+        file, message = f"manifests/{number:010d}-*.json", f"commit {number} has no manifest and no part"
         if any(told.get(name) == number for name in committed):
             action = "its segment is still in the journal"
         elif unnamed:
             unnamed -= 1
-            action = "taken for a segment that is still in the journal"
+            action = "assumed to be a segment that is still in the journal"
         else:
             action = "given up"
             plan.commits_lost.append(number)
@@ -133,7 +144,7 @@ def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManif
 
 
 def _restore_copies(plan: RepairPlan, seen: StoreFiles) -> list[CommitManifest]:
-    """Lost manifests of replacements, from their copies."""
+    """Restore lost manifests of replacements from their copies."""
     found = []
     for path in lost_replacements(seen):
         file = f"manifests/copies/{path.name}"
@@ -143,26 +154,26 @@ def _restore_copies(plan: RepairPlan, seen: StoreFiles) -> list[CommitManifest]:
             plan.damages.append(Damage("manifest_changed", file, error.message, "moved to quarantine", moves=True))
             continue
         if all(damage.file != f"manifests/{path.name}" for damage in plan.damages):
-            message = "the manifest of a compaction is not there, only its copy"
-            plan.damages.append(Damage("manifest_missing", f"manifests/{path.name}", message, "taken from its copy"))
+            message = "the manifest of a compaction is missing; only its copy exists"
+            plan.damages.append(Damage("manifest_missing", f"manifests/{path.name}", message, "restored from its copy"))
     return found
 
 
 def _regroup_parts(
     layout: Layout, plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]
 ) -> list[CommitManifest]:
-    """Lost manifests, from the parts that carry their segment's name."""
-    listed = {(part.table, part.file) for manifest in live(commits) for part in manifest.parts}
-    known = converted(commits)
+    """Reconstruct lost manifests from the parts that carry their segment's name."""
+    listed = {(part.table, part.file) for manifest in list_live(commits) for part in manifest.parts}
+    known = list_converted(commits)
     groups: dict[str, list[Part]] = defaultdict(list)
     for path in find_unlisted(layout, seen, listed):
         file, owner = str(path.relative_to(layout.root)), layout.owner_of(path.name)
         belongs = layout.is_part(path.name)
         if owner in known:
-            continue  # of a replacement that was restored: replaced, and swept
+            continue  # replaced by a replacement that was restored; will be removed
         part = _describe_part(path) if belongs else None
         if part is None:
-            what = "is no readable part of this table" if belongs else "does not belong here"
+            what = "is not a readable part of this table" if belongs else "does not belong here"
             message = f"no manifest lists it, and it {what}"
             plan.damages.append(Damage("part_unlisted", file, message, "moved to quarantine", moves=True))
             plan.parts_lost[path.parent.name] += belongs
@@ -185,13 +196,13 @@ def _number_commits(
             if taken.isdisjoint(place):
                 made.append(CommitManifest(place[-1], owner, tuple(parts), "", place[0], 1))
             else:
-                # What was committed since its loss has numbers that it stood for: it comes before, and hides nothing.
+                # Commits made since its loss reuse its numbers: put it before them, so that it hides nothing.
                 made.append(CommitManifest(0, owner, tuple(parts), "", 0))
     told = _commit_numbers(plan)
     present = {number for manifest in [*commits, *made] for number in range(manifest.first, manifest.sequence + 1)}
     last = max([0, *present, *told.values()])
     gaps = [number for number in range(1, last + 1) if number not in present and number not in told.values()]
-    for owner in sorted(groups, key=layout.created):
+    for owner in sorted(groups, key=layout.creation_key):
         if owner in told:
             number = told[owner]
         elif gaps:
@@ -203,7 +214,7 @@ def _number_commits(
 
 
 def _describe_part(path: Path) -> Part | None:
-    """An unlisted part as a manifest would list it; none if it is not whole, or of another table."""
+    """Return an unlisted part as a manifest would list it; null if it is damaged or belongs to another table."""
     try:
         data = pq.read_table(path)
     except (pa.ArrowException, OSError):
@@ -216,7 +227,7 @@ def _describe_part(path: Path) -> Part | None:
 
 
 def _intact(layout: Layout, plan: RepairPlan, manifest: CommitManifest) -> CommitManifest:
-    """A commit without its damaged parts."""
+    """Return a commit without its damaged parts."""
     parts = []
     for part in manifest.parts:
         findings = list(check_part(layout, part))
@@ -235,7 +246,7 @@ def _intact(layout: Layout, plan: RepairPlan, manifest: CommitManifest) -> Commi
 
 
 def _read_journal(layout: Layout, plan: RepairPlan, seen: StoreFiles) -> None:
-    known = converted(plan.commits)
+    known = list_converted(plan.commits)
     for name, path in seen.pending.items():
         saved = salvage(path)
         if saved is None:
@@ -245,7 +256,7 @@ def _read_journal(layout: Layout, plan: RepairPlan, seen: StoreFiles) -> None:
         lost = ", ".join(map(str, saved.lines_lost))
         message = f"line {lost} does not match its checksum"
         if name in known:
-            action = "moved to quarantine: all its rows are in parts"
+            action = "moved to quarantine; all its rows are in parts"
         else:
             action = f"moved to quarantine; {len(saved.segment.groups)} intact lines stay"
             plan.pending.append(saved.segment)

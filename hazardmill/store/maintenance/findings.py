@@ -1,4 +1,4 @@
-"""What can be wrong with a store: every code of ``hazardmill store verify``, and what helps."""
+"""Everything that can be wrong with a store: the codes of ``hazardmill store verify``, and remedies."""
 
 from __future__ import annotations
 
@@ -8,55 +8,69 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hazardmill.store.bucket.address import shown
+from hazardmill.store.bucket.address import display_name
 
 CODES: Final[Mapping[str, str]] = {
     "manifest_missing": "A commit, or a compaction known by the copy of its manifest, has no manifest.",
-    "manifest_changed": "A manifest does not match its checksum, or is none.",
+    "manifest_changed": "A manifest does not match its checksum, or is not a manifest.",
     "manifest_unreadable": "A manifest cannot be opened: it is a folder, or the disk or its permissions refuse.",
     "manifest_newer": "A newer hazardmill wrote the manifest.",
-    "part_missing": "A listed part is not there.",
+    "part_missing": "A listed part does not exist.",
     "part_changed": "A part does not match the checksum in its manifest: truncated or altered.",
-    "part_unreadable": "A part is as it was written, and no readable Parquet.",
+    "part_unreadable": "A part is as it was written, but is not readable Parquet.",
     "part_newer": "A newer hazardmill wrote the part.",
     "part_schema": "A part has other columns than its table in that version.",
-    "part_rows": "A part has another number of rows than its manifest says.",
+    "part_rows": "The number of rows in a part differs from its manifest.",
     "part_keys": "A key occurs twice for one run in one part.",
     "part_unlisted": "No manifest lists the part: its manifest was lost, or it does not belong here.",
     "segment_corrupt": "A line of a journal segment was changed.",
     "segment_newer": "A newer hazardmill wrote the segment.",
-    "segment_left": "The writer of the segment was killed; its rows are read, and are no parts yet.",
+    "segment_left": "The writer of the segment was killed; its rows are readable, but not in parts yet.",
     "copy_missing": "The second copy of a compaction's manifest is missing or changed.",
-    "replaced_left": "A compaction was killed before it removed this file, which nobody reads any more.",
-    "run_missing": "Rows are of a run whose beginning is not in `runs`.",
-    "record_missing": "Rows are about, or a run was started on, records that are not in `records` as they were.",
+    "replaced_left": "A compaction was killed before it removed this file, which is no longer read.",
+    "run_missing": "Rows belong to a run whose beginning is not in `runs`.",
+    "record_missing": "Records that rows or the start of a run refer to are missing in `records`, or have changed.",
     "record_incomplete": "A record of a run has some of its rows and lacks others.",
-    "answer_missing": "Dangers or drafts stand on answers that the ledger does not have.",
+    "answer_missing": "Dangers or drafts depend on answers that are missing in the ledger.",
 }
-"""Code to what it means."""
+"""Code to its meaning."""
 
 
 def command(words: str, store: Path) -> str:
-    """A command on this store, as it is typed into a shell."""
-    return f"hazardmill {words} --store {shlex.quote(shown(store))}"
+    """Return a command on this store, quoted for a shell.
+
+    Args:
+        words: The command without ``hazardmill`` and ``--store``.
+        store: The store's folder.
+    """
+    return f"hazardmill {words} --store {shlex.quote(display_name(store))}"
 
 
 def rebuild_remedy(store: Path) -> str:
-    """What helps where a file of the store is lost or damaged."""
-    if shown(store) != str(store):
+    """Return the remedy for a lost or damaged file of the store."""
+    if display_name(store) != str(store):
         check = command("store verify", store)
-        return f"remove the file: it is a copy, and is fetched again; see what the bucket has: {check}"
-    return f"restore the file from a backup of the store, or see: {command('store rebuild --dry-run', store)}"
+        return f"remove the file: it is a copy, and is downloaded again; to check the bucket: {check}"
+    return f"restore the file from a backup of the store, or run: {command('store rebuild --dry-run', store)}"
 
 
 def sweep_remedy(store: Path, verb: str = "remove") -> str:
-    """What ends the leftovers of a maintenance that was killed."""
-    return f"the next ingest or resume will {verb} it, or: {command('store compact', store)}"
+    """Return the remedy for files left by a killed maintenance.
+
+    Args:
+        store: The store's folder.
+        verb: What the next ingest or resume will do with the file.
+    """
+    return f"the next ingest or resume will {verb} it; to do so now: {command('store compact', store)}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a store."""
+    """One thing that is wrong with a store.
+
+    Attributes:
+        remedy: What to do about it.
+    """
 
     code: str
     """One of ``CODES``: short and stable."""

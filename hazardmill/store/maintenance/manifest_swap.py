@@ -1,12 +1,12 @@
-"""One manifest in the place of many: how compaction and rebuild change what is there.
+"""Replaces many manifests by one: how compaction and rebuild change a store.
 
-    1. write new parts in the staging folder             crash: nobody sees them; swept later
-    2. rename them into place, under the commit lock     crash: unlisted, for commits that are all there; swept later
-    3. rename the manifest of the replacement into place the commit: what it stands for no longer counts
-    4. remove what it stands for                         crash: not read any more; swept later
+    1. write new parts in the staging folder             crash: nobody sees them; removed later
+    2. rename them into place, under the commit lock     crash: unlisted, and their commits exist; removed later
+    3. rename the replacement's manifest into place      the commit: what it replaces no longer counts
+    4. remove what it replaces                           crash: no longer read; removed later
 
-No file is changed. A reader that looked before 4 and reads after it finds a part gone, and looks again. The caller
-holds the maintenance lock, so that only one process does this.
+No file is changed. A reader that looked before step 4 and reads after it finds a part missing, and looks again. The
+caller holds the maintenance lock, so that only one process does this.
 """
 
 from __future__ import annotations
@@ -21,18 +21,22 @@ import pyarrow.parquet as pq
 from hazardmill.errors import CorruptStore
 from hazardmill.store.files.fsync_io import Fault, disk_errors, make_folder, remove, rename, sync_file
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, is_copy, live
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, is_copy, list_converted, list_live
 from hazardmill.store.files.parts import COMPRESSION, hash_file
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
 
 _ROW_GROUP_BYTES = 32 * 2**20
-"""Bytes in memory after which rows become a row group."""
+"""Size in memory, in bytes, at which rows become a row group."""
 
 
 @dataclass(frozen=True)
 class PlacedPart:
-    """A part of a replacement: one that is in place already, or one to be renamed into place."""
+    """A part of a replacement: already in place, or staged to be renamed into place.
+
+    Attributes:
+        staged: The staged file; null if the part is in place.
+    """
 
     part: Part
     staged: Path | None = None
@@ -47,20 +51,20 @@ def publish(
     place: range,
     fault: Fault,
 ) -> None:
-    """Steps 2 to 4. The caller holds the commit lock too.
+    """Publish a replacement and remove what it replaces (steps 2 to 4). The caller also holds the commit lock.
 
     Args:
         layout: The store's paths.
         manifests: The store's manifests.
-        name: The name of the replacement.
+        name: Name of the replacement.
         placed: Its parts, in the order of their rows.
-        replaced: What it stands for.
+        replaced: The manifests that it replaces.
         place: The commits that it stands for.
-        fault: Called at ``part.renamed``, ``manifest.staged``, ``manifest.renamed``, ``copy.renamed``,
-            ``part.removed`` and ``manifest.removed``.
+        fault: Called at ``part.renamed``, ``manifest.staged``, ``manifest.renamed``, ``copy.renamed``, ``part.removed``
+            and ``manifest.removed``.
 
     Raises:
-        StoreError: If the disk refuses; the store is as it was, or as it is to be.
+        StoreError: The disk refuses; the store is as it was, or as it should become.
     """
     for new in placed:
         if new.staged is not None:
@@ -71,23 +75,33 @@ def publish(
 
 
 def check_part(layout: Layout, part: Part) -> Path:
-    """The path of a part that is as its manifest says: what is damaged must not get a new checksum.
+    """Return the path of a part after comparing it with its manifest: damaged parts must not get a new checksum.
 
     Raises:
-        CorruptStore: If it is not.
+        CorruptStore: The part is missing or damaged.
     """
     path = layout.root / part.table / part.file
     if not path.exists() or path.stat().st_size != part.size or hash_file(path) != part.sha256:
         remedy = rebuild_remedy(layout.root)
-        raise CorruptStore("the part is not as its manifest says", file=str(path), remedy=remedy)
+        raise CorruptStore("the part differs from its manifest", file=str(path), remedy=remedy)
     return path
 
 
 def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: str, number: int) -> PlacedPart | None:
-    """Write one part of a replacement, a row group at a time; none if there is no row.
+    """Write one part of a replacement to the staging folder, one row group at a time.
+
+    Args:
+        layout: The store's paths.
+        table: The table of the rows.
+        pieces: The rows.
+        name: Name of the replacement.
+        number: Number of the part within the replacement and table.
+
+    Returns:
+        The staged part; null if there are no rows.
 
     Raises:
-        StoreError: If it cannot be written.
+        StoreError: The disk refuses.
     """
     make_folder(layout.staging)
     file = f"{name}.{number:04d}.parquet"
@@ -122,22 +136,27 @@ def _row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What a maintenance that was cut short left behind, and nobody reads."""
+    """Files that an interrupted maintenance left behind and that are not read any more."""
 
     parts: tuple[Path, ...]
     manifests: tuple[Path, ...]
-    """Copies included."""
+    """Manifests, including second copies."""
 
 
 def leftovers(layout: Layout, files: Sequence[CommitManifest]) -> Leftovers:
-    """Find them, among all manifests that there are. The caller keeps commits out.
+    """Find the files that an interrupted maintenance left behind. The caller keeps commits out.
 
-    A part is one only if its rows are in listed parts: its segment or replacement is in a manifest that counts, or it
-    is of a replacement for commits for which others stand. What may be the rest of a loss is none.
+    A part counts as left over only if its rows are in listed parts: its segment or replacement is in a manifest that
+    counts, or it belongs to a replacement whose commits all have other manifests. Anything that may be the remains of a
+    loss does not count.
+
+    Args:
+        layout: The store's paths.
+        files: All manifests that exist.
     """
-    counting = live(files)
+    counting = list_live(files)
     listed = {(part.table, part.file) for manifest in counting for part in manifest.parts}
-    known = converted(counting)
+    known = list_converted(counting)
     present = {number for manifest in counting for number in range(manifest.first, manifest.sequence + 1)}
     parts = []
     for path in _part_files(layout):
@@ -161,7 +180,7 @@ def _part_files(layout: Layout) -> list[Path]:
 
 
 def sweep(layout: Layout, manifests: Manifests, fault: Fault) -> int:
-    """Remove what a maintenance left, and write the copy of a manifest that it did not come to.
+    """Remove what an interrupted maintenance left, and write missing copies of manifests.
 
     The caller holds the maintenance lock and the commit lock.
 
@@ -174,14 +193,15 @@ def sweep(layout: Layout, manifests: Manifests, fault: Fault) -> int:
         The number of files removed.
 
     Raises:
-        CorruptStore, SchemaMismatch: If a manifest cannot be read; nothing was removed.
+        CorruptStore: A manifest is damaged; nothing was removed.
+        SchemaMismatch: A newer hazardmill wrote a manifest; nothing was removed.
     """
     left = leftovers(layout, manifests.files())
     for manifest in manifests.all():
         if manifest.generation and not is_copy(layout.copies / manifest.file, manifest):
             manifests.write_copy(manifest)
     staged = [path for path in layout.staging.glob("*") if _is_of_replacement(layout, path)]
-    # The parts before the manifests: what is left in between is known by its manifest as replaced.
+    # Parts before manifests, so that a part left by a crash in between is still known as replaced.
     for path in (*staged, *left.parts):
         remove(path)
         fault("part.removed")

@@ -1,4 +1,4 @@
-"""Damaged files out of the way, never away: each is kept as it was found, with a JSON that says what, when and why."""
+"""Moves damaged files to quarantine: each is kept as found, with a JSON file that says what, when and why."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from hazardmill.store.files.layout import Layout
 
 @dataclass(frozen=True)
 class Damage:
-    """One thing that was found damaged, and what a rebuild does about it."""
+    """One damaged thing, and what a rebuild does about it."""
 
     code: str
-    """As of ``hazardmill store verify``."""
+    """A code of ``hazardmill store verify``."""
     file: str
-    """Relative to the store."""
+    """The file, relative to the store."""
     message: str
     action: str
-    """What is done about it."""
+    """What the rebuild does about it."""
     moves: bool = False
-    """Whether the file goes to quarantine."""
+    """Whether the file is moved to quarantine."""
 
 
 def keep(layout: Layout, damage: Damage) -> Path | None:
-    """Put the damaged file under another name into quarantine; it also stays where it is, until that is safe to end.
+    """Put a damaged file into quarantine under another name. It also stays in place, until it is safe to remove it.
 
     Returns:
-        Its place in quarantine; none if there is no such file.
+        Its path in quarantine; null if there is no such file.
 
     Raises:
-        StoreError: If the disk refuses.
+        StoreError: The disk refuses.
     """
     path = layout.root / damage.file
     if not path.exists():
@@ -47,7 +47,7 @@ def keep(layout: Layout, damage: Damage) -> Path | None:
     with disk_errors(place, "quarantine"):
         try:
             os.link(path, place)
-        except OSError:  # not every file system has links
+        except OSError:  # not every file system supports links
             shutil.copy2(path, place)
             sync_file(place)
         write_file(place.with_name(f"{place.name}.json"), json.dumps(note, indent=1, ensure_ascii=False).encode())

@@ -1,14 +1,15 @@
-"""Rebuild: damage out of the way, and the store whole again as far as the rest allows.
+"""Rebuild: moves damage out of the way, and makes the store whole again as far as the rest allows.
 
-    1. keep every damaged file in quarantine, under another name       crash: done again
-    2. put the intact lines in the place of a damaged segment          crash: the segment is whole
+    1. keep every damaged file in quarantine, under another name       crash: repeated
+    2. replace a damaged segment by its intact lines                   crash: the segment is whole
     3. publish one manifest for all commits, of the intact parts       the commit
     4. remove the damaged files from their places, and what was replaced
-    5. make parts of what is in the journal
-    6. publish the same without the rows of records that are not complete any more
+    5. convert the journal to parts
+    6. publish the same without the rows of records that are no longer complete
 
-What is missing is looked for in the tables each time, not remembered: a rebuild that was cut short is done again and
-comes to the same end. The caller holds the maintenance lock and those of all runs that have something in the journal.
+Missing rows are looked for in the tables each time instead of being remembered, so an interrupted rebuild can be
+repeated and leads to the same result. The caller holds the maintenance lock and the locks of all runs with segments in
+the journal.
 """
 
 from __future__ import annotations
@@ -38,38 +39,46 @@ from hazardmill.store.schemas import TABLES, Table
 from hazardmill.store.snapshot import take_snapshot
 
 _LOOKS: Final = 10
-"""Tries at looking at a store that is compacted meanwhile; each compaction can spoil one."""
+"""Maximum number of looks at a store that is compacted meanwhile; each compaction can spoil one."""
 
 
 @dataclass(frozen=True)
-class Rebuilt:
-    """What a rebuild found and did, or would do."""
+class RebuildReport:
+    """What a rebuild found and did, or would do.
+
+    Attributes:
+        damages: Everything found damaged, with what is done about it.
+        dry_run: Whether nothing was changed.
+    """
 
     damages: tuple[Damage, ...]
     quarantined: tuple[str, ...]
-    """Names of the files in quarantine; empty for a rehearsal."""
+    """Names of the files in quarantine; empty for a dry run."""
     rows_lost: Mapping[str, int]
-    """By table, as far as it is known; those of records that are made again included."""
+    """Lost rows by table, as far as known, including those of records that are made again."""
     retracted: Mapping[str, int]
-    """Records by run whose rows were no longer complete: the run makes them again."""
+    """Number of records per run whose rows were no longer complete; the run makes them again."""
     pending: Mapping[str, int]
-    """Records that are to be made, of each run that has such."""
+    """Number of records still to be made, for each run that has any."""
     lost: tuple[str, ...]
-    """What cannot be made again, a sentence each, with what helps."""
+    """What cannot be made again: one sentence each, with the remedy."""
     dry_run: bool
 
     @property
     def whole(self) -> bool:
-        """Whether nothing stayed lost."""
+        """Whether nothing stays lost."""
         return not self.lost
 
 
-def rehearse(layout: Layout) -> Rebuilt:
-    """What a rebuild would do; changes nothing, and others may write and compact meanwhile.
+def rehearse(layout: Layout) -> RebuildReport:
+    """Report what a rebuild would do. Changes nothing, and others may write and compact meanwhile.
+
+    Args:
+        layout: The store's paths.
 
     Raises:
-        StoreError: If others leave no time to look.
-        SchemaMismatch: If a newer hazardmill wrote some of the store.
+        StoreError: The store changes faster than it can be examined.
+        SchemaMismatch: A newer hazardmill wrote part of the store.
     """
     for _ in range(_LOOKS):
         with share(layout.commit_lock):
@@ -82,30 +91,30 @@ def rehearse(layout: Layout) -> Rebuilt:
         if all(damage.code != "part_missing" for damage in plan.damages):
             return report
         with share(layout.commit_lock):
-            # Only what is still listed is missing; else a compaction took it away.
+            # A part is missing only if it is still listed; otherwise a compaction removed it.
             if look(layout).manifests == seen.manifests:
                 return report
     raise StoreError(
-        "the store changes faster than it can be looked at", file=str(layout.root), remedy="try again when its runs end"
+        "the store changes faster than it can be examined", file=str(layout.root), remedy="try again when its runs end"
     )
 
 
-def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: Fault) -> Rebuilt:
+def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: Fault) -> RebuildReport:
     """Make the store whole again.
 
     Args:
         layout: The store's paths.
         manifests: The store's manifests, none of them read yet.
-        runs: The runs whose locks the caller holds: what is in the journal of others is left alone.
-        fault: Called at ``rebuild.kept``, ``rebuild.segment.mended``, ``rebuild.original.removed``, the points of
-            ``replace.publish`` with ``rebuild.`` before them, and those of ``commit.convert``.
+        runs: The runs whose locks the caller holds; journals of other runs are left alone.
+        fault: Called at ``rebuild.kept``, ``rebuild.segment.mended``, ``rebuild.original.removed``, at the points of
+            ``manifest_swap.publish`` prefixed with ``rebuild.``, and at those of ``commit.convert``.
 
     Raises:
-        SchemaMismatch: If a newer hazardmill wrote some of the store; nothing was changed.
-        StoreError: If the disk refuses; done again, it comes to the same end.
+        SchemaMismatch: A newer hazardmill wrote part of the store; nothing was changed.
+        StoreError: The disk refuses; repeating the rebuild leads to the same result.
     """
 
-    def named(point: str) -> None:
+    def call_fault(point: str) -> None:
         fault(f"rebuild.{point}")
 
     make_folder(layout.root)
@@ -115,18 +124,18 @@ def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: 
         for damage in plan.damages:
             if damage.moves and (place := keep(layout, damage)) is not None:
                 kept.append(place.name)
-                named("kept")
-        _mend_journal(layout, plan, named)
+                call_fault("kept")
+        _mend_journal(layout, plan, call_fault)
         mended = {f"journal/{saved.path.name}" for saved in plan.salvaged}
         originals = [layout.root / d.file for d in plan.damages if d.moves and d.file not in mended]
-        _republish(layout, manifests, plan, originals, named)
+        _republish(layout, manifests, plan, originals, call_fault)
     for path in layout.segments():
         if layout.run_of(path.stem) in runs:
             convert(layout, manifests, path, fault)
     snapshot = take_snapshot(layout, manifests)
     found = standing(snapshot)
     if found.incomplete:
-        _retract(layout, manifests, found.incomplete, named)
+        _retract(layout, manifests, found.incomplete, call_fault)
     return _report(layout, plan, found, tuple(kept), dry_run=False)
 
 
@@ -174,7 +183,7 @@ def _parts(manifests: list[CommitManifest], table: Table) -> list[Part]:
 def _without(
     layout: Layout, table: Table, part: Part, keys: frozenset[Key], name: str, number: int, fault: Fault
 ) -> list[PlacedPart]:
-    """The part without the rows of some records: itself if it has none, a new one, or none if no row is left."""
+    """Return the part without the rows of some records: unchanged, rewritten, or nothing if no row is left."""
     if table not in MADE:
         return [PlacedPart(part)]
     path = layout.root / table.name / part.file
@@ -188,9 +197,11 @@ def _without(
     return [] if new is None else [new]
 
 
-def _report(layout: Layout, plan: RepairPlan, found: Standing, kept: tuple[str, ...], *, dry_run: bool) -> Rebuilt:
+def _report(
+    layout: Layout, plan: RepairPlan, found: Standing, kept: tuple[str, ...], *, dry_run: bool
+) -> RebuildReport:
     retracted = Counter(run_id for run_id, _ in found.incomplete)
-    return Rebuilt(
+    return RebuildReport(
         damages=tuple(plan.damages),
         quarantined=kept,
         rows_lost=dict(sorted(plan.rows_lost.items())),

@@ -1,4 +1,4 @@
-"""What a damaged journal segment still holds: a line that fits its checksum is as it was written."""
+"""Salvages a damaged journal segment: every line that matches its checksum is as it was written."""
 
 from __future__ import annotations
 
@@ -15,30 +15,38 @@ from hazardmill.store.journal import JOURNAL_FORMAT, Segment, check_header, fram
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
 _ROW: Final = re.compile(rb'\["(\w+)",\{')
-"""How a row begins in a line; what is left of a damaged one may still tell its tables."""
+"""The beginning of a row in a line; the remains of a damaged line may still show its tables."""
 
 
 @dataclass(frozen=True)
 class Salvage:
-    """A segment without its damaged lines."""
+    """A segment without its damaged lines.
+
+    Attributes:
+        path: The damaged segment.
+        segment: The intact groups.
+    """
 
     path: Path
     segment: Segment
     content: bytes
-    """The whole file, as it is to be."""
+    """The whole file as it should become."""
     lines_lost: tuple[int, ...]
-    """Their 1-based numbers."""
+    """Numbers of the damaged lines, from 1."""
     rows_lost: Counter[str]
-    """Rows that begin in these lines, by table: what the damage left readable of them."""
+    """Number of rows by table that begin in these lines, as far as the damage left them readable."""
     unknown: int
-    """Damaged lines that tell nothing; the header, which holds no row, is none."""
+    """Damaged lines whose content is unknown; the header does not count, because it holds no row."""
 
 
 def salvage(path: Path) -> Salvage | None:
-    """Read what is intact of a segment; none if all of it is.
+    """Read the intact lines of a segment; null if all of it is intact.
+
+    Args:
+        path: The segment.
 
     Raises:
-        SchemaMismatch: If a newer hazardmill wrote it.
+        SchemaMismatch: A newer hazardmill wrote it.
     """
     *lines, _torn = path.read_bytes().split(b"\n")
     header = {"journal": JOURNAL_FORMAT, "schema": SCHEMA_VERSION, "run_id": Layout.run_of(path.stem)}

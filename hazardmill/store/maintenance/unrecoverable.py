@@ -1,4 +1,4 @@
-"""What cannot be made again from the rest of a store, in words, with what helps."""
+"""Describes what cannot be made again from the rest of a store, and what helps."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from hazardmill.store.snapshot import read_table
 
 
 def losses(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
-    """A sentence for each thing that stays lost.
+    """Yield one sentence for each thing that stays lost.
 
     Args:
         layout: The store's paths.
         plan: What was damaged.
-        found: What the store says of its runs without that.
+        found: What the rest of the store still holds of its runs.
     """
     for number in plan.commits_lost:
         yield (
-            f"commit {number} is lost with all its parts, and nobody knows what it held: "
+            f"commit {number} is lost with all its parts, and what it held is unknown: "
             "restore its files from a backup of the store"
         )
     if plan.lines_lost:
         yield (
-            f"{plan.lines_lost} damaged line(s) of the journal tell nothing of what they held: what was not an answer "
-            "of a model is made again when the run is resumed, an answer is paid for again if it is asked for"
+            f"the content of {plan.lines_lost} damaged line(s) of the journal is unknown: a model's answer in them is "
+            "paid for again if it is needed; everything else is made again when the run is resumed"
         )
     yield from _lost_ledger(plan, found)
     for run_id, outcomes in found.unknown_runs.items():
         yield (
-            f"the beginning of run {run_id} (table runs) is lost: it cannot be resumed, its {outcomes} outcome(s) stay "
-            "as they are; a new run with the same inputs and models pays nothing for what the ledger holds"
+            f"the beginning of run {run_id} (table runs) is lost: it cannot be resumed, and its {outcomes} outcome(s) "
+            "stay as they are; a new run with the same inputs and models pays nothing for answers in the ledger"
         )
     if _loss(plan, RUNS.name) and not found.unknown_runs:
         yield (
@@ -46,7 +46,7 @@ def losses(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
         yield f"{_loss(plan, REJECTS.name)} of table rejects: ingest the sources again to have them listed again"
     for table in MADE:
         if _loss(plan, table.name) and found.unknown_runs:
-            yield f"{_loss(plan, table.name)} of table {table.name}, where they are of a run that cannot be resumed"
+            yield f"{_loss(plan, table.name)} of table {table.name}, if they belong to a run that cannot be resumed"
 
 
 def _loss(plan: RepairPlan, table: str) -> str:
@@ -61,7 +61,7 @@ def _lost_ledger(plan: RepairPlan, found: Standing) -> Iterator[str]:
     if lost or found.missing_answers:
         yield (
             f"{lost or 'rows'} of the ledger (table llm_calls): {found.missing_answers} answer(s) that dangers and "
-            "drafts stand on are gone; these stay as they are, and an answer is paid for again only where a run asks "
+            "drafts depend on are gone; these stay as they are, and an answer is paid for again only if a run asks "
             "for it again"
         )
 

@@ -1,4 +1,4 @@
-"""Checking a store: every checksum, count, schema and key, and files that should not be there."""
+"""Checks a store: every checksum, count, schema and key, and files that should not exist."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hazardmill.store.files.manifests import (
     CommitManifest,
     Manifests,
     Part,
-    converted,
     is_copy,
-    live,
+    list_converted,
+    list_live,
     missing_sequences,
     read_manifest,
 )
@@ -30,7 +30,7 @@ from hazardmill.store.maintenance.manifest_swap import leftovers
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
 _LOOKS: Final = 10
-"""Tries at looking at a store that is compacted meanwhile; each compaction can spoil one."""
+"""Maximum number of looks at a store that is compacted meanwhile; each compaction can spoil one."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class StoreFiles:
     pending: dict[str, Path]
     """Journal segments by name."""
     parts: dict[str, list[Path]]
-    """By table."""
+    """Parts by table."""
     manifests: list[CommitManifest]
-    """Those that count."""
+    """The manifests that count."""
     replaced: list[Path]
-    """Parts and manifests that a maintenance left."""
+    """Parts and manifests that an interrupted maintenance left."""
     copies: list[Path]
-    """Copies of the manifests of replacements."""
+    """Second copies of the manifests of replacements."""
     findings: list[Finding]
     """What is wrong with the manifests."""
 
 
 def look(layout: Layout) -> StoreFiles:
-    """The files of a store. The caller keeps commits out."""
+    """Return the files of a store. The caller keeps commits out."""
     return _look_around(layout, *_read_manifests(layout))
 
 
@@ -61,7 +61,7 @@ def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Fin
     return StoreFiles(
         {path.stem: path for path in layout.segments()},
         {name: sorted((layout.root / name).glob("*.parquet")) for name in TABLES},
-        live(files),
+        list_live(files),
         [*left.parts, *left.manifests],
         sorted(layout.copies.glob("*.json")),
         findings,
@@ -69,38 +69,43 @@ def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Fin
 
 
 def verify(layout: Layout) -> list[Finding]:
-    """Everything wrong with the store; nothing on disk is changed, and others may write and compact meanwhile."""
+    """Find everything wrong with a store's files. Changes nothing, and others may write and compact meanwhile."""
     for _ in range(_LOOKS):
         with share(layout.commit_lock):
-            # Between two commits, parts and manifests agree; parts never change and are read later.
+            # Between two commits, parts and manifests agree. Parts never change, so they are read later.
             seen = look(layout)
         findings = [*seen.findings, *_check(layout, seen)]
         if all(finding.code != "part_missing" for finding in findings):
             break
         with share(layout.commit_lock):
-            # Only what is still listed is missing; else a compaction took it away.
+            # A part is missing only if it is still listed; otherwise a compaction removed it.
             if look(layout).manifests == seen.manifests:
                 break
     return findings
 
 
 def refuse_losses(layout: Layout, manifests: Manifests) -> None:
-    """See that no commit is lost: a run that does not know what it has would make it, and pay for it, again.
+    """Refuse to continue if a commit is lost, because a run would make and pay for the lost rows again.
 
-    Looks at names only, besides manifests that were not read yet: whether files are as they were is for ``verify``.
+    Reads only names, and manifests that were not read yet. Whether files are intact is for ``verify``.
+
+    Args:
+        layout: The store's paths.
+        manifests: The store's manifests.
 
     Raises:
-        CorruptStore: If one is lost, or a manifest changed.
-        SchemaMismatch, StoreError: If a manifest cannot be read.
+        CorruptStore: A commit is lost, or a manifest has changed.
+        SchemaMismatch: A newer hazardmill wrote a manifest.
+        StoreError: A manifest cannot be read.
     """
     with share(layout.commit_lock):
         seen = _look_around(layout, manifests.files(), [])
-    # A file that bears no name of ours is of no commit.
+    # A file whose name is not one of ours belongs to no commit.
     lost = [*_lost_manifests(layout, seen), *(f for f in _unlisted_parts(layout, seen) if layout.is_part(f.file))]
     if lost:
         first, more = lost[0], f" ({len(lost) - 1} more such findings)" if lost[1:] else ""
         raise CorruptStore(
-            f"{first.message}{more}; what is lost would be made, and paid for, again",
+            f"{first.message}{more}; the run would make and pay for the lost rows again",
             file=str(layout.root / first.file),
             remedy=first.remedy,
         )
@@ -112,7 +117,7 @@ def _lost_manifests(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
         file = f"manifests/{number:010d}-*.json"
         yield Finding("manifest_missing", file, f"commit {number} has no manifest", remedy)
     for path in lost_replacements(seen):
-        message = "the manifest of a compaction is not there, only its copy"
+        message = "the manifest of a compaction is missing; only its copy exists"
         yield Finding("manifest_missing", f"manifests/{path.name}", message, remedy)
 
 
@@ -127,19 +132,25 @@ def _check(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     yield from _lost_manifests(layout, seen)
     yield from _check_copies(layout, seen)
     for path in seen.replaced:
-        file, message = str(path.relative_to(layout.root)), "it was replaced and is not read, but was not removed"
+        file, message = str(path.relative_to(layout.root)), "it was replaced and is no longer read, but was not removed"
         yield Finding("replaced_left", file, message, sweep_remedy(layout.root))
     for manifest in seen.manifests:
         for part in manifest.parts:
             yield from check_part(layout, part)
     yield from _unlisted_parts(layout, seen)
-    known = converted(seen.manifests)
+    known = list_converted(seen.manifests)
     for path in seen.pending.values():
         yield from _check_segment(layout, path, path.stem in known)
 
 
 def find_unlisted(layout: Layout, seen: StoreFiles, listed: set[tuple[str, str]]) -> list[Path]:
-    """Parts that no manifest lists and that nothing explains."""
+    """Return the parts that no manifest lists and that nothing else explains.
+
+    Args:
+        layout: The store's paths.
+        seen: The store's files.
+        listed: Table and file of every listed part.
+    """
     replaced = set(seen.replaced)
     return [
         path
@@ -150,7 +161,7 @@ def find_unlisted(layout: Layout, seen: StoreFiles, listed: set[tuple[str, str]]
 
 
 def lost_replacements(seen: StoreFiles) -> list[Path]:
-    """Copies of manifests that are not there, of replacements for which nothing else stands."""
+    """Return second copies whose manifest is missing, of replacements whose commits have no other manifests."""
     counting, replaced = {manifest.file for manifest in seen.manifests}, set(seen.replaced)
     return [path for path in seen.copies if path.name not in counting and path not in replaced]
 
@@ -181,7 +192,12 @@ def _read_manifests(layout: Layout) -> tuple[list[CommitManifest], list[Finding]
 
 
 def check_part(layout: Layout, part: Part) -> Iterator[Finding]:
-    """What is wrong with a listed part."""
+    """Yield what is wrong with a listed part.
+
+    Args:
+        layout: The store's paths.
+        part: The part as its manifest lists it.
+    """
     file, remedy = f"{part.table}/{part.file}", rebuild_remedy(layout.root)
     path = layout.root / file
     try:
@@ -192,9 +208,9 @@ def check_part(layout: Layout, part: Part) -> Iterator[Finding]:
         with pq.ParquetFile(path) as content:
             yield from _check_content(part, file, content, remedy)
     except FileNotFoundError:
-        yield Finding("part_missing", file, "a manifest lists this part, and it is not there", remedy)
+        yield Finding("part_missing", file, "a manifest lists this part, but it does not exist", remedy)
     except (pa.ArrowException, OSError) as error:
-        yield Finding("part_unreadable", file, f"the part is no readable Parquet: {error}", remedy)
+        yield Finding("part_unreadable", file, f"the part is not readable Parquet: {error}", remedy)
 
 
 def _check_content(part: Part, file: str, content: pq.ParquetFile, remedy: str) -> Iterator[Finding]:
@@ -209,7 +225,7 @@ def _check_content(part: Part, file: str, content: pq.ParquetFile, remedy: str) 
         return
     if content.metadata.num_rows != part.rows:
         found = content.metadata.num_rows
-        yield Finding("part_rows", file, f"its manifest says {part.rows} rows, the part has {found}", remedy)
+        yield Finding("part_rows", file, f"its manifest lists {part.rows} rows, but the part has {found}", remedy)
     key = own_key(table)
     keys = content.read(columns=key)
     if latest(keys, key).num_rows != keys.num_rows:
@@ -222,7 +238,7 @@ def _check_segment(layout: Layout, path: Path, converted: bool) -> Iterator[Find
     try:
         read_segment(path)
     except FileNotFoundError:
-        return  # became parts meanwhile
+        return  # converted to parts meanwhile
     except SchemaMismatch as error:
         yield Finding("segment_newer", file, error.message, str(error.remedy))
         return
@@ -230,7 +246,7 @@ def _check_segment(layout: Layout, path: Path, converted: bool) -> Iterator[Find
         yield Finding("segment_corrupt", file, f"line {error.line}: {error.message}", str(error.remedy))
         return
     if not is_held(layout.run_lock(run_id)) and path.exists():
-        what = "is listed by a manifest and was not removed" if converted else "was not made into parts"
+        what = "is listed by a manifest, but was not removed" if converted else "was not converted to parts"
         yield Finding(
             "segment_left",
             file,

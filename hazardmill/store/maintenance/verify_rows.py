@@ -1,7 +1,7 @@
-"""Checking what a store says of its runs: whether the rows are there that other rows stand on.
+"""Checks that the rows exist that other rows of a store depend on.
 
-Files that are all in order can still lack rows, where commits went together with all that told of them. What nothing
-else stands on is not missed: of the last commits nobody can say that they were there.
+Even if all files are intact, rows can be missing if commits were lost together with everything that refers to them.
+Rows that nothing else depends on are not missed: a loss of the last commits cannot be noticed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from hazardmill.store.maintenance.findings import Finding, command, rebuild_reme
 from hazardmill.store.snapshot import Snapshot
 
 _NAMED: Final = 3
-"""Records that a finding names."""
+"""Maximum number of records that a finding names."""
 
 HARMLESS: Final = frozenset({"segment_left", "copy_missing", "replaced_left"})
-"""Findings of files that take no row away."""
+"""Findings about files that do not mean any loss of rows."""
 
 
 def verify_rows(snapshot: Snapshot, place: Path) -> list[Finding]:
-    """What is missing among the rows of a store whose files are in order.
+    """Find missing rows in a store whose files are intact.
 
     Args:
         snapshot: The store.
-        place: Its folder, for what helps.
+        place: Its folder, for the remedies.
 
     Raises:
-        CorruptStore, SchemaMismatch: If a file cannot be read.
+        CorruptStore: A file cannot be read.
+        SchemaMismatch: A newer hazardmill wrote a file.
     """
     return list(_missing(snapshot, place))
 
@@ -38,14 +39,14 @@ def verify_rows(snapshot: Snapshot, place: Path) -> list[Finding]:
 def _missing(snapshot: Snapshot, place: Path) -> Iterator[Finding]:
     found, remedy = standing(snapshot), rebuild_remedy(place)
     for run_id, outcomes in found.unknown_runs.items():
-        message = f"the beginning of run {run_id} is not there, with {outcomes} outcome(s) and more that stand on it"
+        message = f"the beginning of run {run_id} is missing; {outcomes} outcome(s) and other rows depend on it"
         yield Finding("run_missing", "runs", message, remedy)
     by_source: Counter[str] = Counter(found.missing_records)
     for source, count in Counter(record_id.partition(":")[0] for record_id in found.unknown_records).items():
         by_source[source] = max(by_source[source], count)
     for source, count in sorted(by_source.items()):
         names = [record_id for record_id in found.unknown_records if record_id.partition(":")[0] == source]
-        message = f"{count} record(s) of {source} that runs stand on are not there as they were{_list_names(names)}"
+        message = f"{count} record(s) of {source} that runs depend on are missing or have changed{_list_names(names)}"
         again = f"ingest {source} again, from the same input: hazardmill ingest --source {source}"
         yield Finding("record_missing", "records", message, again)
     by_run: dict[str, list[str]] = {}
@@ -56,7 +57,7 @@ def _missing(snapshot: Snapshot, place: Path) -> Iterator[Finding]:
         again = f"{command('store rebuild', place)}; then {command(f'run resume {run_id}', place)}"
         yield Finding("record_incomplete", "outcomes", message, again)
     if found.missing_answers:
-        message = f"{found.missing_answers} answer(s) that dangers and drafts stand on are not in the ledger"
+        message = f"{found.missing_answers} answer(s) that dangers and drafts depend on are not in the ledger"
         yield Finding("answer_missing", "llm_calls", message, remedy)
 
 

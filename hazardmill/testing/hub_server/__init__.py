@@ -1,17 +1,17 @@
-"""A hub of datasets on this machine, as Hugging Face's own client asks one, that fails as you tell it to.
+"""A hub of datasets on this machine for Hugging Face's own client, which fails as scripted.
 
     with HubServer(folder, faults=ScriptedFaults({"commit": "500-after"})) as server:
         ...  # HF_ENDPOINT is server.address, HF_TOKEN is WRITE_TOKEN
     server.hub.repository("acme/tasks").commits, server.requests
 
-``docs/hub-server.md`` says what it answers and how it fails; ``python -m hazardmill.testing.hub_server --help`` is the
-same as a command.
+``docs/hub-server.md`` describes what it answers and how it fails. ``python -m hazardmill.testing.hub_server`` runs it
+as a command.
 
-    repositories.py  objects, commits, tags: what is there, in a folder
-    answers.py       where a request goes, and what an answer is
+    repositories.py  objects, commits and tags, kept in a folder
+    answers.py       the routes of requests, and the form of answers
     endpoints.py     what each endpoint answers
-    faults.py        the kinds of fault, and scripts of who meets which
-    lies.py          answers that are not what they should be
+    faults.py        the kinds of fault, and scripts for them
+    lies.py          answers with wrong content
     journal.py       every request, in memory and on disk
     wire.py          HTTP/1.1 on one connection
     server.py        the server

@@ -1,4 +1,4 @@
-"""``python -m hazardmill.testing.hub_server``: the server as a command."""
+"""The command ``python -m hazardmill.testing.hub_server``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ from hazardmill.testing.serving import serve_until_ended
 
 @click.command(epilog="Example: python -m hazardmill.testing.hub_server hub --port 8050 --script commit=500-after")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any free port.")
 @click.option(
     "--script",
     "lines",
     multiple=True,
     metavar="ENDPOINT=FAULT,...",
-    help="What the 1st, 2nd... request of an endpoint meets: lfs-put=cut*2, tag=ok,409. Can be given again.",
+    help="Faults of the 1st, 2nd... request of an endpoint: lfs-put=cut*2, tag=ok,409. Repeatable.",
 )
 @click.option("--token-env", metavar="NAME", help="Environment variable with the token that may write.")
-@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; gone on with.")
+@click.option(
+    "--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; an existing one is continued."
+)
 def main(folder: Path, port: int, lines: tuple[str, ...], token_env: str | None, log: Path | None) -> None:
-    """Serve a hub of datasets on this machine, with faults. It keeps everything in FOLDER, and goes on with it.
+    """Serve a hub of datasets on this machine, with faults.
 
-    Prints the address to set HF_ENDPOINT to as its first line, and serves until it is interrupted or terminated.
+    It keeps everything in FOLDER, and continues an existing one.
+
+    Prints the address for HF_ENDPOINT as its first line, and serves until it is interrupted or terminated.
     """
     try:
         faults = ScriptedHubFaults(parse_script(lines))

@@ -1,4 +1,4 @@
-"""Answers, and the requests they are made from, once routed and read."""
+"""Requests after routing and reading, and the answers to them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,33 @@ _CHUNK: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class HubAnswer:
-    """What is sent back: some bytes, or a stretch of a file."""
+    """An answer: some bytes, or a range of a file.
+
+    Attributes:
+        status: HTTP status.
+        body: The bytes, unless ``file`` is set.
+        file: The file to send from; null for ``body``.
+        kind: Content type.
+        headers: Further headers.
+    """
 
     status: int = 200
     body: bytes = b""
     file: Path | None = None
     stretch: tuple[int, int] = (0, 0)
-    """Of the file: the first byte, and the one behind the last."""
+    """Range of the file: the first byte, and one past the last."""
     kind: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     changed: bool = False
-    """Whether something was changed."""
+    """Whether the request changed something."""
 
     @property
     def length(self) -> int:
-        """Bytes of the body."""
+        """Length of the body in bytes."""
         return len(self.body) if self.file is None else self.stretch[1] - self.stretch[0]
 
     def chunks(self) -> Iterator[bytes]:
-        """The body, piece by piece."""
+        """Yield the body in pieces."""
         if self.file is None:
             if self.body:
                 yield self.body
@@ -50,12 +58,26 @@ class HubAnswer:
 def as_json(
     value: object, *, status: int = 200, changed: bool = False, headers: Mapping[str, str] | None = None
 ) -> HubAnswer:
-    """A JSON value."""
+    """Return an answer with a JSON value.
+
+    Args:
+        value: The value.
+        status: HTTP status.
+        changed: Whether the request changed something.
+        headers: Further headers.
+    """
     return HubAnswer(status, json.dumps(value).encode(), headers=headers or {}, changed=changed)
 
 
 def as_error(status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None) -> HubAnswer:
-    """An error as the Hub tells it: in the body, and in headers that clients look at."""
+    """Return an error as the Hub sends it: in the body, and in headers that clients read.
+
+    Args:
+        status: HTTP status.
+        message: What is wrong.
+        code: Code of the error (``X-Error-Code``); null for none.
+        headers: Further headers.
+    """
     named = {"x-error-message": " ".join(message.encode("ascii", "replace").decode().split())}
     named |= {"x-error-code": code} if code else {}
     return as_json({"error": message}, status=status, headers={**named, **(headers or {})})
@@ -63,7 +85,12 @@ def as_error(status: int, message: str, code: str | None = None, headers: Mappin
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who asks."""
+    """The account that sends a request.
+
+    Attributes:
+        name: Name of the user.
+        writes: Whether it may write.
+    """
 
     name: str
     writes: bool
@@ -71,22 +98,31 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a request goes."""
+    """The endpoint and repository that a request is for.
+
+    Attributes:
+        repository: ``ORG/NAME``; null if the path names none.
+    """
 
     endpoint: Endpoint
     repository: str | None = None
     rest: tuple[str, ...] = ()
-    """The words of the path behind the endpoint's own: a revision, a path, a tag, an oid."""
+    """The rest of the path after the endpoint: a revision, a path, a tag, or an oid."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedRequest:
-    """A request, routed and read."""
+    """A request after routing and reading.
+
+    Attributes:
+        path: The path as sent, without the query.
+        account: The account; null for an anonymous request.
+    """
 
     route: Route
     method: str
     address: str
-    """Of this server, with nothing behind the port."""
+    """Address of this server, up to the port."""
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
@@ -101,14 +137,14 @@ class RoutedRequest:
 
     @property
     def revision(self) -> str:
-        """The first word behind the endpoint's own."""
+        """The first word after the endpoint; ``main`` if there is none."""
         return self.route.rest[0] if self.route.rest else "main"
 
     def json(self) -> dict[str, Any]:
-        """The body as a JSON object.
+        """Return the body as a JSON object.
 
         Raises:
-            Refused: It is none.
+            HubRefusal: The body is not a JSON object.
         """
         try:
             value = json.loads(self.body)
@@ -134,7 +170,12 @@ _OF_A_DATASET: Final = {
 
 
 def find_route(method: str, parts: tuple[str, ...]) -> Route | None:
-    """Where a request goes; null where there is no such address."""
+    """Return the route of a request; null if there is no such address.
+
+    Args:
+        method: HTTP method.
+        parts: The words of the path, unescaped.
+    """
     match (method, *parts):
         case ("GET", "api", "whoami-v2"):
             return Route(Endpoint.WHOAMI)

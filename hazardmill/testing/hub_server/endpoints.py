@@ -1,4 +1,4 @@
-"""What each endpoint answers: https://huggingface.co/docs/hub/api, as its own client asks it."""
+"""The answers of each endpoint of https://huggingface.co/docs/hub/api, as far as its own client uses them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from hazardmill.testing.hub_server.repositories import Hub, HubRefusal, TreeEntr
 T = TypeVar("T")
 
 LFS_ABOVE: Final = 10 * 1024 * 1024
-"""Bytes above which any file goes to LFS."""
+"""Size in bytes above which every file goes to LFS."""
 
 _LFS_SUFFIXES: Final = (".parquet", ".arrow", ".zst", ".gz", ".zip", ".tar", ".png", ".jpg", ".pdf")
 _FRONT_MATTER: Final = re.compile(r"\A---\s*\n(.*?)^---\s*$", re.DOTALL | re.MULTILINE)
 _RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
 _WHEN: Final = "2026-01-01T00:00:00.000Z"
-"""What every commit is dated: this hub has no clock."""
+"""Date of every commit: this hub has no clock."""
 _OPEN: Final = frozenset({Endpoint.VALIDATE_YAML, Endpoint.LFS_PUT})
-"""Endpoints that ask nobody who they are; an upload's address is signed instead."""
+"""Endpoints without authentication; the address of an upload is signed instead."""
 _WRITES: Final = frozenset(
     {
         Endpoint.CREATE,
@@ -44,12 +44,12 @@ _WRITES: Final = frozenset(
 
 
 class Endpoints:
-    """The endpoints over a hub.
+    """The endpoints of a hub.
 
     Args:
-        hub: What is there.
-        secret: What addresses of uploads are signed with.
-        page: Most entries of a list in one answer.
+        hub: The repositories.
+        secret: Signs the addresses of uploads.
+        page: Maximum number of entries of a list per answer.
     """
 
     def __init__(self, hub: Hub, secret: bytes, page: int) -> None:
@@ -75,18 +75,18 @@ class Endpoints:
         }
 
     def answer(self, asking: RoutedRequest) -> HubAnswer:
-        """The answer to anything but an upload.
+        """Answer any request except an upload.
 
         Raises:
-            Refused: The request is not one that is answered.
+            HubRefusal: The request is rejected.
         """
         return self._answers[asking.route.endpoint](asking)
 
     def admit(self, endpoint: Endpoint, repository: str | None, account: Account | None) -> None:
-        """Whether this account may ask this.
+        """Check that an account may use an endpoint.
 
         Raises:
-            Refused: It may not.
+            HubRefusal: It may not.
         """
         if endpoint in _OPEN:
             return
@@ -95,7 +95,7 @@ class Endpoints:
         if endpoint in _WRITES and account is not None and not account.writes:
             raise HubRefusal(403, "this token may read, and not write")
         if account is None and repository is not None:
-            # Who may not look is not told whether there is anything.
+            # A client without access is not told whether the repository exists.
             try:
                 hidden = self._hub.repository(repository).private
             except HubRefusal:
@@ -104,7 +104,7 @@ class Endpoints:
                 raise HubRefusal(401, "there is no such repository, or it is not for everybody", "RepoNotFound")
 
     def signature(self, repository: str, oid: str, size: int) -> str:
-        """What an address to upload to carries."""
+        """Return the signature in the address of an upload."""
         return hmac.new(self._secret, f"{repository}/{oid}/{size}".encode(), hashlib.sha256).hexdigest()
 
     def _whoami(self, asking: RoutedRequest) -> HubAnswer:
@@ -287,7 +287,7 @@ class Endpoints:
     def _paths_info(self, asking: RoutedRequest) -> HubAnswer:
         tree = self._hub.repository(asking.repository).at(asking.revision).tree
         entries = []
-        # A form is what huggingface_hub sends, JSON what others do.
+        # huggingface_hub sends a form, other clients JSON.
         is_form = asking.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
         sent = parse_qs(asking.body.decode("latin-1")) if is_form else asking.json()
         for path in map(str, _of(sent, "paths", list)):
@@ -328,8 +328,13 @@ class Endpoints:
         return as_json(entries[begin:end], headers={"link": f'<{asking.address}{asking.path}?{query}>; rel="next"'})
 
 
-def somebody_else(hub: Hub, asking: RoutedRequest) -> None:
-    """Do what makes a request come too late: commit something else, or set the same tag on the first commit."""
+def interfere(hub: Hub, asking: RoutedRequest) -> None:
+    """Make a request come too late: commit something else first, or set the same tag on the first commit.
+
+    Args:
+        hub: The repositories.
+        asking: The request; other endpoints than commit and tag are not affected.
+    """
     if asking.route.endpoint is Endpoint.COMMIT:
         name = f"elsewhere-{len(hub.repository(asking.repository).commits)}.txt"
         hub.commit(asking.repository, "Somebody else's", "", {name: hub.keep(b"somebody else was here\n")})

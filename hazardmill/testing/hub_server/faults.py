@@ -1,7 +1,7 @@
-"""The kinds of fault, and scripts that say which request meets which.
+"""The kinds of fault, and scripts that decide which request gets which.
 
-A plan is any function of a request (``PlannedRequest``: its endpoint, which time that is asked, the repository) that
-gives a fault or none.
+A plan is any function from a request (``PlannedRequest``: its endpoint, its number at that endpoint, the repository) to
+a fault or null.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from hazardmill.testing.timed_faults import TimedFault
 
 
 class Endpoint(StrEnum):
-    """What a request asks for."""
+    """What a request asks for.
+
+    The values are the names used in scripts and in the journal.
+    """
 
     WHOAMI = "whoami"
     CREATE = "create"
@@ -24,7 +27,7 @@ class Endpoint(StrEnum):
     INFO = "info"
     """Of a repository, at a revision or at its head."""
     PREUPLOAD = "preupload"
-    """Which way each file is to be uploaded."""
+    """How each file is to be uploaded."""
     LFS_BATCH = "lfs-batch"
     LFS_PUT = "lfs-put"
     LFS_VERIFY = "lfs-verify"
@@ -40,7 +43,10 @@ class Endpoint(StrEnum):
 
 
 class HubFaultKind(StrEnum):
-    """What goes wrong with one request."""
+    """What goes wrong with one request.
+
+    The values are the words used in scripts.
+    """
 
     CONFLICT = "409"
     """Status 409, and nothing was done."""
@@ -51,34 +57,36 @@ class HubFaultKind(StrEnum):
     SERVER_ERROR = "500"
     """Status 500, and nothing was done."""
     SERVER_ERROR_AFTER = "500-after"
-    """It was done, and the answer is a status 500 all the same."""
+    """The request was carried out, but the answer is status 500."""
     UNAVAILABLE = "503"
     """Status 503, and nothing was done."""
     CUT = "cut"
-    """The connection is reset when half of the body has arrived, and nothing was done."""
+    """The connection is reset after half of the body, and nothing was done."""
     CUT_AFTER = "cut-after"
-    """It was done, and the connection is reset instead of an answer."""
+    """The request was carried out, but the connection is reset instead of an answer."""
     SLOW = "slow"
-    """The right answer, late."""
+    """The correct answer, late."""
     OVERTAKEN = "overtaken"
-    """Somebody else is quicker: with a commit of theirs, or with the same tag on the first commit."""
+    """Another client is quicker: with a commit of its own, or with the same tag on the first commit."""
 
     HTML = "html"
-    """It was done, and the answer is a web page with status 200."""
+    """The request was carried out, but the answer is a web page with status 200."""
     HALF_JSON = "half-json"
-    """It was done, and the answer is half of its body, as if it were all."""
+    """The request was carried out, but the answer is half of its body, as if it were all."""
     OTHER_JSON = "other-json"
-    """It was done, and the answer is JSON of another shape."""
+    """The request was carried out, but the answer is JSON of another shape."""
     NO_KEYS = "no-keys"
-    """It was done, and the answer has objects without their keys."""
+    """The request was carried out, but objects in the answer lack their keys."""
     NULLS = "nulls"
-    """It was done, and the answer has null for each of its values."""
+    """The request was carried out, but every value in the answer is null."""
     WRONG_TYPES = "wrong-types"
-    """It was done, and the answer has numbers for texts, texts for numbers and lists for truth values."""
+    """The request was carried out, but the answer has numbers for texts, texts for numbers, and lists for truth
+    values."""
     OUTSIDE = "outside"
-    """It was done, and in text and headers of the answer commits, paths and hashes lead out of their folder."""
+    """The request was carried out, but commits, paths and hashes in the answer and its headers lead out of their
+    folder."""
     ENDLESS = "endless"
-    """It was done, and the answer has no end."""
+    """The request was carried out, but the answer never ends."""
     ECHO = "echo"
     """Status 400, nothing was done, and body and headers hold the request's token in every form."""
 
@@ -94,10 +102,10 @@ LIES: Final = frozenset(
         HubFaultKind.OUTSIDE,
     }
 )
-"""Kinds that answer something that is not so."""
+"""Kinds whose answer has wrong content."""
 
 AFTER: Final = frozenset({HubFaultKind.SERVER_ERROR_AFTER, HubFaultKind.CUT_AFTER})
-"""Kinds where what was asked is done, and the client is not told."""
+"""Kinds where the request is carried out, but the client is not told."""
 
 STATUS: Final = {
     HubFaultKind.CONFLICT: 409,
@@ -107,33 +115,33 @@ STATUS: Final = {
     HubFaultKind.SERVER_ERROR_AFTER: 500,
     HubFaultKind.UNAVAILABLE: 503,
 }
-"""Kinds that answer with a status, and which."""
+"""Kinds that answer with a status, and that status."""
 
 _SECONDS: Final[Mapping[str, float | None]] = {HubFaultKind.RATE_LIMITED: None, HubFaultKind.SLOW: 2.0}
-"""Kinds that take seconds, and how many if nobody says."""
+"""Kinds that take seconds, and their defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRequest:
-    """A request, as far as a plan may read it."""
+    """The part of a request that a plan may use."""
 
     endpoint: Endpoint
     time: int
-    """How many requests of this endpoint there have been with it, from 1."""
+    """Number of the request at its endpoint, from 1."""
     repository: str | None
-    """``ORG/NAME``; null where the request names none."""
+    """``ORG/NAME``; null if the request names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class HubFault(TimedFault):
-    """One fault.
+    """One fault of a request.
 
     Args:
         kind: What goes wrong.
-        seconds: Of Retry-After (``429``; default: there is none), or what ``slow`` waits (default 2).
+        seconds: For ``429``, the value of Retry-After (default none); for ``slow``, the delay (default 2).
 
     Raises:
-        ValueError: There is no such kind, or its seconds make no sense.
+        ValueError: There is no such kind, or it does not take these seconds.
     """
 
     kind: HubFaultKind
@@ -143,18 +151,18 @@ class HubFault(TimedFault):
 
 
 FaultPlan: TypeAlias = Callable[[PlannedRequest], HubFault | None]
-"""Which fault a request meets; null for none."""
+"""The fault of a request; null for none."""
 
 
 class ScriptedHubFaults:
-    """The first request of an endpoint meets its first fault, the second the second; after the last all is well.
+    """A plan with a sequence of faults per endpoint; later requests have none.
 
     Args:
-        script: By endpoint, words with commas between: a kind (``500``, ``429:1``, ``slow:0.5``), ``ok`` for none;
-            ``*3`` behind a word repeats it, ``*`` alone for ever.
+        script: By endpoint, words separated by commas: a kind (``500``, ``429:1``, ``slow:0.5``), or ``ok`` for no
+            fault. A word is repeated by appending ``*3``, or ``*`` for ever.
 
     Raises:
-        ValueError: There is no such endpoint, or a word means nothing.
+        ValueError: There is no such endpoint, or a word is unknown.
     """
 
     def __init__(self, script: dict[str, str]) -> None:
@@ -164,12 +172,15 @@ class ScriptedHubFaults:
         self._left = {Endpoint(name): _faults(words) for name, words in script.items()}
 
     def __call__(self, asked: PlannedRequest) -> HubFault | None:
-        """The fault of this request."""
+        """Return the fault of this request."""
         return next(self._left.get(asked.endpoint, iter(())), None)
 
 
 def parse_script(lines: tuple[str, ...]) -> dict[str, str]:
-    """``("commit=500-after,ok", "lfs-put=cut*2")`` by endpoint.
+    """Parse lines such as ``commit=500-after,ok`` and ``lfs-put=cut*2``.
+
+    Returns:
+        The words by endpoint, for ``ScriptedHubFaults``.
 
     Raises:
         ValueError: A line has no ``=``.
@@ -178,13 +189,13 @@ def parse_script(lines: tuple[str, ...]) -> dict[str, str]:
     for line in lines:
         name, sign, words = line.partition("=")
         if not sign:
-            raise ValueError(f"{line!r} is no script: write ENDPOINT=FAULT,FAULT, such as commit=500-after")
+            raise ValueError(f"{line!r} is not a script: write ENDPOINT=FAULT,FAULT, such as commit=500-after")
         script[name.strip()] = words
     return script
 
 
 def _faults(words: str) -> Iterator[HubFault | None]:
-    # Read at once, so that a wrong word is told when the script is made.
+    # Parse at once, so that a wrong word is reported when the script is made.
     return chain.from_iterable([_read_repetition(word) for word in filter(None, map(str.strip, words.split(",")))])
 
 

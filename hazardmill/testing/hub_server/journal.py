@@ -1,4 +1,7 @@
-"""Every request, in memory and, line by line, on disk. No body, no token and no other header is in it."""
+"""The journal of every request, in memory and, as JSON lines, on disk.
+
+It holds no body, no token and no other header.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +20,39 @@ __all__ = ["HubJournal", "JournaledRequest", "read_journal"]
 
 @dataclass(frozen=True, slots=True)
 class JournaledRequest(LoggedRequest):
-    """One request: what it asked, what it met, and what became of it."""
+    """One request: what it asked, its fault, and how it ended.
+
+    Attributes:
+        method: HTTP method.
+        repository: ``ORG/NAME``; null if the path names none.
+        fault: The fault, as in a script; null for none.
+    """
 
     method: str
     path: str
-    """Without the query: that of an upload holds a signature."""
+    """Without the query, which holds a signature for uploads."""
     endpoint: str | None = None
-    """Null where there is no such address."""
+    """Null if there is no such address."""
     time: int | None = None
-    """How many requests of its endpoint there had been with it, from 1; null with it."""
+    """Number of the request at its endpoint, from 1; null together with it."""
     repository: str | None = None
     user: str | None = None
-    """Name of the account that its token belongs to; null where it came without one, or with one of nobody."""
+    """Name of the account; null for a request without a token, or with an unknown one."""
     fault: str | None = None
     status: int | None = None
-    """HTTP status of the answer; null where there is none yet, or never will be."""
+    """HTTP status of the answer; null if there is none yet, or never will be."""
     done: bool = False
-    """Whether something was changed by it."""
+    """Whether it changed something."""
     written: bool | None = None
-    """Whether a whole answer went into the socket; null while it is under way, and for good where the server died."""
+    """Whether a whole answer was written to the socket; null while it is under way, and for good if the server died."""
     asked_at: float = 0.0
-    """Seconds since 1970, when its head had arrived."""
+    """When its head had arrived, in seconds since 1970."""
     ended_at: float | None = None
-    """When nothing more was to be sent."""
+    """When nothing more was to be sent, in seconds since 1970."""
 
     @property
     def changes(self) -> bool:
-        """Whether its method and address are of those that change something, done or not."""
+        """Whether its endpoint is one that changes something, whether or not it did."""
         return self.endpoint in CHANGING
 
 
@@ -54,18 +63,18 @@ CHANGING = frozenset(
 
 
 class HubJournal(RequestsLog[JournaledRequest]):
-    """The requests of one server. With a file, each change of a request is a line handed to the system at once.
+    """The requests of one server. With a file, each change of a request is written as a line at once.
 
-    A file that holds requests already is gone on with: numbers and times count on.
+    An existing file is continued: numbers and times count on.
 
     Args:
         path: The file; null for memory only.
-        on_change: Told of each request as it arrives, when it is done and before it is answered, and as it ends; in the
-            server's thread; must not raise.
+        on_change: Called in the server's thread with each request when it arrives, when it is done but not yet
+            answered, and when it ends; must not raise.
 
     Raises:
         InputError: The file holds something else.
-        StoreLocked: Another server writes it.
+        StoreLocked: Another server writes the file.
     """
 
     def __init__(self, path: Path | None = None, on_change: Callable[[JournaledRequest], None] | None = None) -> None:
@@ -83,14 +92,14 @@ class HubJournal(RequestsLog[JournaledRequest]):
         return self._times[endpoint]
 
     def begin(self, method: str, path: str, **what: Any) -> JournaledRequest:  # noqa: ANN401  # fields
-        """Write down that the head of a request has arrived."""
+        """Log that the head of a request has arrived."""
         return self.add(JournaledRequest(self.next_number, method, path, asked_at=time.time(), **what))
 
 
 def read_journal(path: Path) -> tuple[JournaledRequest, ...]:
-    """The requests in a log file, each as its last line has it.
+    """Read the requests from a log file; the last line of each request counts.
 
     Raises:
-        InputError: A line is none of a journal's.
+        InputError: A line does not belong to such a journal.
     """
     return read_log(path, JournaledRequest, "a hub_server")

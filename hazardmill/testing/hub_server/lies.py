@@ -1,4 +1,4 @@
-"""Answers that are not what they should be."""
+"""Answers with wrong content."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from hazardmill.testing.hub_server.faults import HubFaultKind
 _OUT: Final = "../../../outside"
 _PAGE: Final = b"<!doctype html><html><body><p>Log in to go on.</p></body></html>"
 _LEADING: Final = frozenset({"etag", "x-linked-etag", "x-repo-commit"})
-"""Headers that clients make paths of."""
+"""Headers that clients turn into paths."""
 
 
 def apply_lie(answer: HubAnswer, kind: HubFaultKind) -> HubAnswer:
-    """An answer as a lying hub gives it; one without JSON keeps its body, but for ``html`` and ``half-json``."""
+    """Return an answer as a lying hub gives it.
+
+    Args:
+        answer: The correct answer. Without JSON, its body changes only for ``html`` and ``half-json``.
+        kind: One of ``LIES``.
+    """
     if kind is HubFaultKind.HTML:
         return HubAnswer(body=_PAGE, kind="text/html", changed=answer.changed)
     if kind is HubFaultKind.OUTSIDE:

@@ -1,10 +1,10 @@
-"""What a hub holds: objects by their SHA-256, and repositories of commits, branches and tags; all of it in a folder.
+"""The content of a hub: objects by their SHA-256, and repositories with commits, branches and tags, all in a folder.
 
     objects/ab/abcd...        the bytes of a file, under their SHA-256
     repositories/ORG/NAME.json   visibility, commits with their trees, tags
 
-An object is there whole or not at all; a repository's file is replaced in one step. So whatever a server answered is
-there for the next one on the same folder, however it ended.
+An object exists whole or not at all, and a repository's file is replaced atomically. Therefore everything that a server
+acknowledged is available to the next one on the same folder, however it ended.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 MAIN: Final = "main"
-"""The one branch."""
+"""The only branch."""
 ATTRIBUTES: Final = ".gitattributes"
-"""The file that a new repository has."""
+"""The file in a new repository."""
 
 _ATTRIBUTES_TEXT: Final = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
@@ -30,12 +30,12 @@ _OID: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class HubRefusal(Exception):
-    """A request that is answered with an error. The message goes to the client: it must not repeat a secret.
+    """A request that is answered with an error. The message goes to the client, so it must not repeat a secret.
 
     Args:
         status: HTTP status.
-        message: What was wrong, one sentence.
-        code: What clients tell the kinds of error by (``X-Error-Code``).
+        message: What is wrong, in one sentence.
+        code: Code by which clients distinguish errors (``X-Error-Code``); null for none.
     """
 
     def __init__(self, status: int, message: str, code: str | None = None) -> None:
@@ -46,24 +46,38 @@ class HubRefusal(Exception):
 
 
 class TreeEntry(BaseModel):
-    """A file of a tree."""
+    """A file in a tree.
+
+    Attributes:
+        sha256: SHA-256 (hex) of the content.
+        size: Size in bytes.
+        lfs: Whether the file is in LFS.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     sha256: str
     size: int
     blob: str
-    """The id that git gives the file, or, of one in LFS, its pointer."""
+    """Git's id of the file, or of its pointer if it is in LFS."""
     lfs: bool
 
     @property
     def etag(self) -> str:
-        """What names the content: the SHA-256 of a file in LFS, git's id of any other."""
+        """Identifies the content: the SHA-256 of a file in LFS, git's id of any other."""
         return self.sha256 if self.lfs else self.blob
 
 
 class Commit(BaseModel):
-    """A commit with its whole tree."""
+    """A commit with its whole tree.
+
+    Attributes:
+        id: Id of 40 hex digits.
+        parent: Id of the commit before; null for the first.
+        title: First line of the message.
+        message: The rest of the message.
+        tree: Path to file.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -75,7 +89,12 @@ class Commit(BaseModel):
 
 
 class Repository(BaseModel):
-    """A dataset's repository."""
+    """The repository of a dataset.
+
+    Attributes:
+        id: ``ORG/NAME``.
+        private: Whether only accounts may read it.
+    """
 
     id: str
     private: bool
@@ -90,10 +109,10 @@ class Repository(BaseModel):
         return self.commits[-1]
 
     def at(self, revision: str) -> Commit:
-        """The commit that a branch, tag or id names; of an id, the first seven characters do.
+        """Return the commit that a branch, a tag or an id names; the first seven characters of an id suffice.
 
         Raises:
-            Refused: There is none.
+            HubRefusal: There is no such commit.
         """
         if revision in (MAIN, f"refs/heads/{MAIN}"):
             return self.head
@@ -108,7 +127,7 @@ class Hub:
     """All repositories and objects in a folder.
 
     Args:
-        folder: Where they are; made if it is missing.
+        folder: The folder; created if missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -118,24 +137,24 @@ class Hub:
             each.mkdir(parents=True, exist_ok=True)
 
     def object_path(self, oid: str) -> Path:
-        """Where the bytes of an object are, or would be.
+        """Return the path of an object, whether or not it exists.
 
         Raises:
-            Refused: This is no SHA-256.
+            HubRefusal: The oid is not a SHA-256.
         """
         if not _OID.fullmatch(oid):
             raise HubRefusal(422, "an oid must be a SHA-256 in small hexadecimal digits")
         return self._objects / oid[:2] / oid
 
     def has(self, oid: str) -> bool:
-        """Whether an object is there, whole."""
+        """Whether an object exists."""
         return self.object_path(oid).is_file()
 
     async def receive(self, oid: str, size: int, chunks: AsyncIterator[bytes]) -> None:
-        """Take in an object.
+        """Store an object.
 
         Raises:
-            Refused: What came is not what its name says.
+            HubRefusal: The content does not match the oid or the size.
         """
         target = self.object_path(oid)
         target.parent.mkdir(exist_ok=True)
@@ -155,13 +174,13 @@ class Hub:
                 raise
 
     def keep(self, content: bytes) -> TreeEntry:
-        """Take in a file that is no LFS object."""
+        """Store a file that is not an LFS object."""
         oid = hashlib.sha256(content).hexdigest()
         _replace(self.object_path(oid), content)
         return TreeEntry(sha256=oid, size=len(content), blob=_blob(content), lfs=False)
 
     def entry(self, oid: str) -> TreeEntry:
-        """The entry of an LFS object that is there."""
+        """Return the entry of an existing LFS object."""
         size = self.object_path(oid).stat().st_size
         return TreeEntry(sha256=oid, size=size, blob=_blob(pointer(oid, size)), lfs=True)
 
@@ -169,7 +188,7 @@ class Hub:
         """Make a repository with its first commit.
 
         Raises:
-            Refused: There is one of that name, or this is no name.
+            HubRefusal: There is one with that name, or the name is invalid.
         """
         if not _is_name(repository):
             raise HubRefusal(400, "a repository's name must be ORG/NAME of letters, digits, '-', '_' and '.'")
@@ -182,22 +201,28 @@ class Hub:
         return made
 
     def repository(self, repository: str) -> Repository:
-        """A repository.
+        """Return a repository.
 
         Raises:
-            Refused: There is none of that name.
+            HubRefusal: There is none with that name.
         """
         path = self._path(repository)
-        # Names first: this one comes from an address, and may try to leave the folder.
+        # Check the name first: it comes from an address, and may try to leave the folder.
         if not _is_name(repository) or not path.is_file():
             raise HubRefusal(404, "there is no such repository", "RepoNotFound")
         return Repository.model_validate_json(path.read_bytes())
 
     def commit(self, repository: str, title: str, message: str, changes: Mapping[str, TreeEntry | None]) -> Commit:
-        """Commit to ``main``: files by path, null for one that goes.
+        """Commit to ``main``.
+
+        Args:
+            repository: ``ORG/NAME``.
+            title: First line of the message.
+            message: The rest of the message.
+            changes: Files by path; null deletes a file.
 
         Raises:
-            Refused: A file that is to go is not there.
+            HubRefusal: A file to be deleted does not exist.
         """
         found = self.repository(repository)
         tree = dict(found.head.tree)
@@ -214,7 +239,7 @@ class Hub:
         """Set a tag.
 
         Raises:
-            Refused: There is one of that name, or no such revision.
+            HubRefusal: The tag exists, or the revision does not.
         """
         found = self.repository(repository)
         if tag in found.tags:
@@ -222,21 +247,21 @@ class Hub:
         self._save(found.model_copy(update={"tags": found.tags | {tag: found.at(revision).id}}))
 
     def untag(self, repository: str, tag: str) -> None:
-        """Take a tag away.
+        """Delete a tag.
 
         Raises:
-            Refused: There is none of that name.
+            HubRefusal: There is no such tag.
         """
         found = self.repository(repository)
         found.at(f"refs/tags/{tag}")
         self._save(found.model_copy(update={"tags": {name: at for name, at in found.tags.items() if name != tag}}))
 
     def set_private(self, repository: str, *, private: bool) -> None:
-        """Close a repository, or open it to all."""
+        """Make a repository private or public."""
         self._save(self.repository(repository).model_copy(update={"private": private}))
 
     def read(self, entry: TreeEntry, begin: int = 0, end: int | None = None) -> bytes:
-        """Bytes of a file."""
+        """Return bytes of a file."""
         with self.object_path(entry.sha256).open("rb") as file:
             file.seek(begin)
             return file.read() if end is None else file.read(max(end - begin, 0))

@@ -1,4 +1,4 @@
-"""The server: reads requests, asks the plan for faults, answers, and writes down what became of each."""
+"""The server: reads requests, applies the plan of faults, answers, and logs each request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hazardmill.testing.hub_server.answers import (
     as_json,
     find_route,
 )
-from hazardmill.testing.hub_server.endpoints import Endpoints, somebody_else
+from hazardmill.testing.hub_server.endpoints import Endpoints, interfere
 from hazardmill.testing.hub_server.faults import (
     AFTER,
     LIES,
@@ -37,27 +37,27 @@ from hazardmill.testing.hub_server.wire import HubConnection, RequestHead
 from hazardmill.testing.serving import LoopbackServer
 
 WRITE_TOKEN: Final = "hf_writes"
-"""The token that may write, unless others are given."""
+"""The default token with permission to write."""
 READ_TOKEN: Final = "hf_reads"
-"""The token that may only read, unless others are given."""
+"""The default token with permission to read only."""
 TOKENS: Final = {WRITE_TOKEN: Account("mill", writes=True), READ_TOKEN: Account("reader", writes=False)}
 
 
 class HubServer(LoopbackServer[HubJournal, HubConnection]):
-    """A hub of datasets on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
+    """A hub of datasets on 127.0.0.1 in a thread of its own, running for the duration of its ``with`` block.
 
-    Its ``address`` is what to set ``HF_ENDPOINT`` to.
+    Set ``HF_ENDPOINT`` to its ``address``.
 
     Args:
-        folder: Where it keeps everything; a later server on the same folder goes on with it.
-        faults: Who meets which fault; by default nobody meets any. Must not raise.
+        folder: Folder for everything; a later server on the same folder continues it.
+        faults: The plan of faults; null for none. Must not raise.
         tokens: Accounts by token.
-        log: File for the journal.
-        on_change: Told of each request as it arrives, when it is done and before it is answered, and as it ends; in the
-            server's thread; must not raise.
-        page: Most entries of a list in one answer.
-        max_body: Most bytes of a request's body, uploads excepted.
-        port: Port to listen on; 0 for any that is free.
+        log: File for the journal; null for memory only.
+        on_change: Called in the server's thread with each request when it arrives, when it is done but not yet
+            answered, and when it ends; must not raise.
+        page: Maximum number of entries of a list per answer.
+        max_body: Maximum size of a request's body in bytes, except for uploads.
+        port: Port to listen on; 0 for any free one.
 
     Raises:
         OSError: The port is taken, or folder or log cannot be written.
@@ -79,7 +79,7 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
     ) -> None:
         super().__init__("hub-server", HubJournal(), port)
         self.hub = Hub(folder)
-        """What is there, to be looked at and changed behind the clients' backs."""
+        """The repositories, which tests may inspect and change behind the clients' backs."""
         self.faults = faults
         """May be changed while the server runs."""
         self._tokens = tokens
@@ -90,7 +90,10 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
 
     @property
     def requests(self) -> tuple[JournaledRequest, ...]:
-        """All requests so far in the order of arrival. What a client has read to its end has ended here, too."""
+        """All requests so far, in the order of arrival.
+
+        An answer that a client has read completely has ended here too.
+        """
         return self._look(lambda: self._journal.requests)
 
     def _open_journal(self) -> HubJournal:
@@ -107,7 +110,7 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
         try:
             return await connection.head()
         except HubRefusal as refused:
-            # Its end was never found, so nothing after it can be read either.
+            # Its end was not found, so nothing after it can be read either.
             await connection.answer(as_error(refused.status, refused.message, headers={"connection": "close"}))
             return None
 
@@ -154,7 +157,7 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
         account: Account | HubRefusal | None,
         fault: HubFault | None,
     ) -> HubAnswer:
-        """What to send; whatever was to be done is done."""
+        """Carry out a request, and return what to send."""
         try:
             if route is None:
                 raise HubRefusal(404, "there is no such address on this hub")
@@ -181,10 +184,10 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
                     account,
                 )
                 if fault is not None and fault.kind is HubFaultKind.OVERTAKEN:
-                    somebody_else(self.hub, asking)
+                    interfere(self.hub, asking)
                 answer = self._endpoints.answer(asking)
         except HubRefusal as refused:
-            # What nobody has read would be taken for the next request.
+            # An unread body would be taken for the next request.
             await self._drain(connection)
             return as_error(refused.status, refused.message, refused.code)
         if fault is not None and fault.kind is HubFaultKind.SERVER_ERROR_AFTER:

@@ -1,4 +1,4 @@
-"""One connection: heads first, bodies as they come, and all the ways in which an answer does not arrive."""
+"""One connection: heads first, bodies as they arrive, and all the ways in which an answer can fail to arrive."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ class RequestHead:
 
     method: str
     path: str
-    """As it was sent, escapes and all, without the query."""
+    """As it was sent, escaped, without the query."""
     query: dict[str, str]
     headers: dict[str, str]
-    """By name in small letters."""
+    """By lower-case name."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The words between the slashes of the path, unescaped: an escaped slash divides nothing."""
+        """The unescaped words of the path; an escaped slash does not separate."""
         return tuple(unquote(word) for word in self.path.strip("/").split("/"))
 
     @property
     def length(self) -> int | None:
-        """Bytes of the body; null where nobody says."""
+        """Length of the body in bytes; null if unknown."""
         told = self.headers.get("content-length", "")
         return int(told) if told.isdecimal() else None
 
 
 class HubConnection(Connection):
-    """One client's connection, whose bodies are read piece by piece: files can be large."""
+    """The connection of one client. Bodies are read in pieces, because files can be large."""
 
     async def head(self) -> RequestHead | None:
-        """The head of the next request; null if there will be none.
+        """Return the head of the next request; null if there will be none.
 
         Raises:
-            Refused: What came is not HTTP.
+            HubRefusal: The input is not HTTP.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
@@ -53,7 +53,7 @@ class HubConnection(Connection):
             head = await self._event()
         except h11.RemoteProtocolError as error:
             if self.is_gone:
-                # It hung up in the middle of a word, and nobody is left to be told.
+                # It hung up in the middle of a request, so nobody is left to be told.
                 return None
             raise HubRefusal(error.error_status_hint, "this is no HTTP request that can be read") from error
         except OSError:
@@ -70,10 +70,10 @@ class HubConnection(Connection):
         )
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, or what is left of it, piece by piece.
+        """Yield the body, or what is left of it, in pieces.
 
         Raises:
-            ConnectionError: The client went away before its end.
+            ConnectionError: The client disconnected before its end.
         """
         if self._http.their_state is not h11.SEND_BODY:
             return
@@ -86,11 +86,11 @@ class HubConnection(Connection):
             raise ConnectionResetError("the client went away in the middle of its request")
 
     async def body(self) -> bytes:
-        """The whole body.
+        """Return the whole body.
 
         Raises:
-            Refused: It is larger than this server takes but as a file.
-            ConnectionError: The client went away before its end.
+            HubRefusal: It is larger than this server accepts, except for uploads.
+            ConnectionError: The client disconnected before its end.
         """
         body = bytearray()
         async for chunk in self.chunks():
@@ -100,7 +100,7 @@ class HubConnection(Connection):
         return bytes(body)
 
     async def half(self, length: int | None) -> None:
-        """Read half of the body, or, where nobody says how long it is, its first piece."""
+        """Read half of the body, or its first piece if the length is unknown."""
         seen = 0
         if length == 0:
             return
@@ -110,7 +110,7 @@ class HubConnection(Connection):
                 return
 
     async def answer(self, answer: HubAnswer) -> bool:
-        """Send an answer; whether all of it went into the socket."""
+        """Send an answer; return whether all of it was written to the socket."""
         if self.is_gone:
             return False
         headers = [("content-type", answer.kind), ("content-length", str(answer.length)), *answer.headers.items()]

@@ -1,23 +1,22 @@
-"""An OpenAI-compatible server on this machine that fails as real providers do, and counts what it was asked.
+"""An OpenAI-compatible server on this machine that fails like real providers and counts its requests.
 
     with LlmServer(faults=SeededFaults(seed=1, rate=0.3)) as server:
         ...  # ask server.address, as model "openai/anything"
     assert server.totals.prompt_tokens == ...
 
-It answers as the offline author, or by a function of yours. ``docs/llm-server.md`` says what each fault does, how
-tokens are counted and what the journal holds; ``python -m hazardmill.testing.llm_server --help`` is the same as a
-command.
+It answers as the offline author, or by a function of yours. ``docs/llm-server.md`` describes each fault, how tokens are
+counted, and what the journal holds. ``python -m hazardmill.testing.llm_server`` runs it as a command.
 
-    asked.py    a request as the server sees it, and its identity
-    faults.py   the kinds of fault, and plans of who meets which
-    answers.py  bodies of answers, whole and spoilt
-    tokens.py   tokenizers, the prefix cache, dialects of usage
-    journal.py  every attempt, in memory and on disk
-    wire.py     HTTP/1.1 on one connection
-    server.py   the server
+    chat_request.py  a request as the server sees it, with its identity
+    faults.py        the kinds of fault, and plans for them
+    answers.py       bodies of answers, intact and faulty
+    tokens.py        tokenizers, the prefix cache, dialects of usage
+    journal.py       every attempt, in memory and on disk
+    wire.py          HTTP/1.1 on one connection
+    server.py        the server
 """
 
-from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.faults import (
     FATAL,
     HOSTILE,

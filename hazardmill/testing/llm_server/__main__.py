@@ -1,4 +1,4 @@
-"""``python -m hazardmill.testing.llm_server``: the server as a command."""
+"""The command ``python -m hazardmill.testing.llm_server``."""
 
 from __future__ import annotations
 
@@ -15,19 +15,27 @@ from hazardmill.testing.serving import serve_until_ended
 
 
 @click.command(epilog="Example: python -m hazardmill.testing.llm_server --port 8040 --faults recoverable --rate 0.3")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any free port.")
 @click.option("--latency", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds to an answer.")
-@click.option("--faults", help="Kinds to draw from, commas between: 429,slow:2.5,... or recoverable, fatal, all.")
-@click.option("--rate", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Of recoverable faults.")
-@click.option("--fatal-rate", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Of fatal faults.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
-@click.option("--most", type=click.IntRange(0), default=3, show_default=True, help="Attempts a request that may fail.")
-@click.option("--script", help="Instead of --faults: what the 1st, 2nd... attempt at each request meets: 429,ok,reset.")
+@click.option("--faults", help="Kinds to draw from: 429,slow:2.5,... or recoverable, fatal, all.")
+@click.option("--rate", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Rate of recoverable faults.")
+@click.option("--fatal-rate", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Rate of fatal faults.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draws.")
+@click.option("--most", type=click.IntRange(0), default=3, show_default=True, help="Failing attempts per request.")
+@click.option("--script", help="Instead of --faults: those of the 1st, 2nd... attempt: 429,ok,reset.")
 @click.option("--dialect", type=click.Choice([each.value for each in Dialect]), default="openai", show_default=True)
 @click.option("--tokenizer", type=click.Choice(TOKENIZERS), default=TOKENIZERS[0], show_default=True)
-@click.option("--key-env", metavar="NAME", help="Environment variable with the API key to ask for.")
-@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; gone on with.")
-@click.option("--max-body", type=click.IntRange(1), default=8 * 1024 * 1024, show_default=True, help="Bytes.")
+@click.option("--key-env", metavar="NAME", help="Environment variable with the API key to require.")
+@click.option(
+    "--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; an existing one is continued."
+)
+@click.option(
+    "--max-body",
+    type=click.IntRange(1),
+    default=8 * 1024 * 1024,
+    show_default=True,
+    help="Maximum bytes of a request's body.",
+)
 def main(
     port: int,
     latency: float,
@@ -45,7 +53,7 @@ def main(
 ) -> None:
     """Serve the offline author as an OpenAI-compatible model on this machine, with faults.
 
-    Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
+    Prints the address for clients as its first line, and serves until it is interrupted or terminated.
     """
     try:
         plan = _plan(faults, script, seed=seed, rate=rate, fatal_rate=fatal_rate, most=most)

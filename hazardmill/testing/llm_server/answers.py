@@ -1,4 +1,4 @@
-"""Bodies of answers: right ones, spoilt ones, and errors."""
+"""Bodies of answers: correct ones, faulty ones, and errors."""
 
 from __future__ import annotations
 
@@ -28,16 +28,21 @@ ERRORS: Final = {
     ServerFaultKind.SERVER_ERROR: (500, "server_error", "something broke on our side"),
     ServerFaultKind.OVERLOADED: (529, "overloaded_error", "overloaded"),
 }
-"""Status, code and message of the faults that are an error of the server's."""
+"""Status, code and message of the faults that are server errors."""
 
 GENERATES_NOTHING: Final = frozenset(
     {*ERRORS, *HOSTILE, ServerFaultKind.HTML, ServerFaultKind.STALLED} - {ServerFaultKind.ECHO}
 )
-"""Faults by which the model is never reached: no tokens, nothing cached."""
+"""Faults for which the model is never reached: no tokens are counted, and nothing is cached."""
 
 
-def spoilt(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, str | None]:
-    """``(content, finish_reason, refusal)`` of an answer that meets a fault; the right one where there is none."""
+def apply_fault(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, str | None]:
+    """Return content, finish reason and refusal of an answer after a fault; without one, of the correct answer.
+
+    Args:
+        text: The correct answer.
+        kind: The fault; kinds that do not change the text have no effect here.
+    """
     if kind is ServerFaultKind.LENGTH:
         return text[: len(text) // 2], "length", None
     if kind is ServerFaultKind.REFUSAL:
@@ -47,14 +52,14 @@ def spoilt(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, st
     if kind is ServerFaultKind.NOT_JSON:
         return _PROSE, "stop", None
     if kind is ServerFaultKind.WRONG_LANGUAGE:
-        return in_chinese(text), "stop", None
+        return translate_to_chinese(text), "stop", None
     return text, "stop", None
 
 
-def in_chinese(text: str) -> str:
-    """The answer with its prose in Chinese: quoted texts of several words, or, where it has none, the whole of it.
+def translate_to_chinese(text: str) -> str:
+    """Replace the prose of an answer by Chinese: quoted texts of several words, or the whole answer if it has none.
 
-    Names and keys stay, so JSON keeps its shape and code runs.
+    Names and keys stay, so that JSON keeps its shape and code runs.
     """
     replaced = _STRING.sub(lambda found: found[0] if found["key"] or " " not in found[0] else f'"{_CHINESE}"', text)
     return replaced if replaced != text else f"{_CHINESE}。"
@@ -70,7 +75,17 @@ def completion_body(
     choices: bool,
     model: str = OFFLINE_MODEL,
 ) -> bytes:
-    """A chat completion as JSON. ``usage`` comes last, so that half of the body does not hold it."""
+    """Return a chat completion as JSON. ``usage`` comes last, so that half of the body does not contain it.
+
+    Args:
+        content: The text; null for a refusal.
+        finish: Finish reason.
+        refusal: The model's refusal; null if it answers.
+        usage: Token counts; null to leave them out.
+        id_: Id of the completion.
+        choices: Whether there is a choice at all.
+        model: Name of the model that answers.
+    """
     message = {"role": "assistant", "content": content, "refusal": refusal}
     body: dict[str, Any] = {
         "id": id_,
@@ -85,31 +100,31 @@ def completion_body(
 
 
 def error_body(message: str, code: str) -> bytes:
-    """An error as OpenAI's API writes it."""
+    """Return an error in the form of OpenAI's API."""
     return json.dumps({"error": {"message": message, "type": code, "param": None, "code": code}}).encode()
 
 
 def models_body(names: Sequence[str] = (OFFLINE_MODEL,)) -> bytes:
-    """The list of models."""
+    """Return the list of models as JSON."""
     models = [{"id": name, "object": "model", "created": 0, "owned_by": "hazardmill"} for name in names]
     return json.dumps({"object": "list", "data": models}).encode()
 
 
 def echo_key(key: str) -> str:
-    """A key in every form, a line each."""
+    """Return a key in every form of ``echoes``, one per line."""
     return "\n".join(f"{name}: {form}" for name, form in echoes(key).items())
 
 
 @cache
 def bomb() -> bytes:
-    """Half a gigabyte of blanks, packed by gzip, without an end."""
+    """Return a gzip body of some kilobytes that unpacks to half a gigabyte of blanks and never ends."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     begin = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
-    # After a full flush the packer knows nothing of what was before: the same bytes may follow as often as one likes.
+    # After a full flush the packer has no memory, so the same bytes can be repeated.
     megabyte = packer.compress(b" " * 2**20) + packer.flush(zlib.Z_FULL_FLUSH)
     return begin + megabyte * 512
 
 
 def page() -> bytes:
-    """A web page where an answer should be."""
+    """Return a web page, to be sent instead of an answer."""
     return _PAGE

@@ -1,7 +1,7 @@
-"""The kinds of fault, and plans that say which attempt meets which.
+"""The kinds of fault, and plans that decide which attempt gets which.
 
-A plan is any function of a request (``ChatRequest``: identity, attempt, model, messages, key) that gives a fault or
-none. As long as it reads nothing else, two runs that ask the same meet the same faults, in whatever order they ask.
+A plan is any function from a request (``ChatRequest``: identity, attempt, model, messages, key) to a fault or null. If
+it depends on nothing else, two runs that send the same requests get the same faults, in whatever order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from hazardmill.testing.llm_server.asked import ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 from hazardmill.testing.timed_faults import TimedFault
 
 
@@ -28,44 +28,44 @@ class ServerFaultKind(StrEnum):
     SLOW = "slow"
     """The whole answer, late."""
     STALLED = "stalled"
-    """Not even headers, until the client hangs up."""
+    """Nothing, not even headers, until the client hangs up."""
     RESET = "reset"
     """Half of the answer, then the connection is reset."""
     HALF_JSON = "half-json"
-    """Half of the answer, properly ended."""
+    """Half of the answer, ended in good order."""
     HTML = "html"
     """A web page with status 200, as from a captive portal."""
     USAGE_MISSING = "usage-missing"
-    """The whole answer, with no word on tokens."""
+    """The whole answer, without token counts."""
     EMPTY_CHOICES = "empty-choices"
     LENGTH = "length"
     """Half of the text, with ``finish_reason`` ``length``."""
     REFUSAL = "refusal"
     """The model declines."""
     CONTENT_FILTER = "content-filter"
-    """A filter of the provider took the answer away."""
+    """A filter of the provider removed the answer."""
     NOT_JSON = "not-json"
     """Text that is neither JSON nor code."""
     WRONG_LANGUAGE = "wrong-language"
-    """What is prose in the answer is Chinese."""
+    """The prose of the answer is Chinese."""
     ENDLESS = "endless"
-    """A body without end, as fast as it is read."""
+    """An endless body, as fast as it is read."""
     TRICKLE = "trickle"
-    """A body without end, a byte at a time."""
+    """An endless body, one byte at a time."""
     BOMB = "bomb"
-    """A packed body of some kilobytes that unpacks to half a gigabyte."""
+    """A compressed body of some kilobytes that unpacks to half a gigabyte."""
     ODD_PACKING = "odd-packing"
-    """A body that is packed as nobody asked for."""
+    """A body with a content encoding that was not requested."""
     REDIRECT = "redirect"
     """A redirect to another host, where the prompt would be answered."""
     ECHO = "echo"
-    """The right answer, and the key that came with the request in every form, wherever an answer has text."""
+    """The correct answer, with the request's key in every form, wherever an answer has text."""
     ECHO_ERROR = "echo-error"
-    """Status 400, and in its body and headers the key in every form."""
+    """Status 400, with the request's key in every form in body and headers."""
 
     @property
     def recoverable(self) -> bool:
-        """Whether the request, asked again as it is, still gets its answer."""
+        """Whether repeating the same request can still bring its answer."""
         return self not in FATAL
 
 
@@ -77,7 +77,7 @@ FATAL: Final = (
     ServerFaultKind.NOT_JSON,
     ServerFaultKind.WRONG_LANGUAGE,
 )
-"""An answer came and was counted, but with another text than the right one, or with none."""
+"""An answer was sent and counted, but with a wrong text or none."""
 
 HOSTILE: Final = (
     ServerFaultKind.ENDLESS,
@@ -88,10 +88,10 @@ HOSTILE: Final = (
     ServerFaultKind.ECHO,
     ServerFaultKind.ECHO_ERROR,
 )
-"""What no provider does by mistake: it is out for memory, time, prompts or keys. Drawn for each attempt anew."""
+"""Attacks on memory, time, prompts or keys, which no provider makes by mistake. Drawn anew for each attempt."""
 
 RECOVERABLE: Final = tuple(kind for kind in ServerFaultKind if kind not in FATAL + HOSTILE)
-"""The right answer came late or uncounted, or no answer came, and asking again may bring it."""
+"""The correct answer came late or uncounted, or no answer came; repeating the request may bring it."""
 
 _SECONDS: Final[Mapping[str, float | None]] = {
     ServerFaultKind.RATE_LIMITED_RETRY_AFTER: 1.0,
@@ -99,21 +99,21 @@ _SECONDS: Final[Mapping[str, float | None]] = {
     ServerFaultKind.STALLED: None,
     ServerFaultKind.TRICKLE: 0.05,
 }
-"""Kinds that take seconds, and how many if nobody says."""
+"""Kinds that take seconds, and their defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFault(TimedFault):
-    """One fault.
+    """One fault of an attempt.
 
     Args:
         kind: What goes wrong.
-        seconds: Of Retry-After (default 1); what ``slow`` waits beyond the server's latency (default 2); after what
-            time ``stalled`` resets the connection (default never); between the bytes of ``trickle`` (default 0.05).
-            Other kinds take none.
+        seconds: For ``429-retry-after``, the value of Retry-After (default 1); for ``slow``, the delay in addition to
+            the server's latency (default 2); for ``stalled``, the time until the connection is reset (default never);
+            for ``trickle``, the time between bytes (default 0.05). Other kinds take none.
 
     Raises:
-        ValueError: There is no such kind, or its seconds make no sense.
+        ValueError: There is no such kind, or it does not take these seconds.
     """
 
     kind: ServerFaultKind
@@ -123,40 +123,43 @@ class ServerFault(TimedFault):
 
 
 FaultPlan: TypeAlias = Callable[[ChatRequest], ServerFault | None]
-"""Which fault a request meets; null for none."""
+"""The fault of a request; null for none."""
 
 
 class ScriptedServerFaults:
-    """The first attempt at each identity meets the first fault, the second the second; after the last all is well.
+    """A plan with a fixed sequence of faults for the attempts at each identity; later attempts have none.
 
-    ``None`` stands for an attempt without fault. For faults of one stage only, write a function of your own.
+    For faults of one stage only, write a function of your own.
+
+    Args:
+        script: The faults; null for an attempt without fault.
     """
 
     def __init__(self, *script: ServerFault | ServerFaultKind | str | None) -> None:
         self._script = tuple(_fault(each) for each in script)
 
     def __call__(self, asked: ChatRequest) -> ServerFault | None:
-        """The fault of this attempt."""
+        """Return the fault of this attempt."""
         return self._script[asked.attempt - 1] if asked.attempt <= len(self._script) else None
 
 
 class SeededFaults:
-    """Draws faults by hash of seed, identity and attempt.
+    """A plan that draws faults by a hash of seed, identity and attempt.
 
-    Recoverable faults are drawn for each attempt anew. Fatal ones are drawn for each identity, and every attempt at it
-    that meets no recoverable fault ends the same way: what a run makes of a record does not depend on how often its
+    Recoverable faults are drawn anew for each attempt. Fatal ones are drawn per identity, and every attempt that has no
+    recoverable fault then ends in the same way. Therefore the result of a record does not depend on how often its
     requests were repeated.
 
     Args:
-        seed: Another seed, other faults.
-        rate: Share of attempts that meet a recoverable fault, of those that may: from 0 to 1.
-        kinds: What may happen, recoverable and fatal.
-        most: Attempts at one identity that may meet a recoverable fault; those beyond do not. Below the number of
-            attempts that a client makes at a request, every request gets its answer.
-        fatal_rate: Share of identities that meet a fatal fault: from 0 to 1.
+        seed: Different seeds give different faults.
+        rate: Share of attempts with a recoverable fault, from 0 to 1, among the first ``most`` at an identity.
+        kinds: The kinds to draw from, recoverable and fatal.
+        most: Maximum number of attempts at one identity with a recoverable fault. If it is below the client's number of
+            attempts, every request gets its answer.
+        fatal_rate: Share of identities with a fatal fault, from 0 to 1.
 
     Raises:
-        ValueError: A rate is none, or there are no kinds for it.
+        ValueError: A rate is out of range, or there are no kinds for it.
     """
 
     def __init__(
@@ -177,7 +180,7 @@ class SeededFaults:
         self._fatal_rate = _rate("fatal_rate", fatal_rate, self._fatal)
 
     def __call__(self, asked: ChatRequest) -> ServerFault | None:
-        """The fault of this attempt."""
+        """Return the fault of this attempt."""
         recoverable = None
         if asked.attempt <= self._most:
             recoverable = self._draw(asked.identity, str(asked.attempt), self._rate, self._recoverable)
@@ -200,10 +203,10 @@ _GROUPS: Final = {
 
 
 def parse_faults(text: str) -> tuple[ServerFault | None, ...]:
-    """Faults from words with commas between: kinds (``429,slow:2.5``), groups (``recoverable``...), ``all``, ``ok``.
+    """Parse faults separated by commas: kinds (``429,slow:2.5``), groups (such as ``recoverable``), ``all``, or ``ok``.
 
     Raises:
-        ValueError: A word means nothing.
+        ValueError: A word is unknown.
     """
     faults: list[ServerFault | None] = []
     for word in filter(None, map(str.strip, text.split(","))):

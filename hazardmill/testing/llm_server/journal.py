@@ -16,47 +16,54 @@ __all__ = ["ServedAttempt", "ServerJournal", "Totals", "read_journal"]
 
 @dataclass(frozen=True, slots=True)
 class ServedAttempt(LoggedRequest):
-    """One request for a completion: what it was, what it met, and what became of it. No text and no key."""
+    """One request for a completion: what it was, its fault, and how it ended. It holds no text and no key.
+
+    Attributes:
+        model: The model asked for.
+        fault: The fault, as in a script; null for none.
+        cached_tokens: Prompt tokens found in the cache.
+        completion_tokens: Tokens of the answer.
+    """
 
     identity: str | None
-    """SHA-256 of what was asked; null where it was turned away at the door."""
+    """SHA-256 of the request; null if it was rejected on arrival."""
     attempt: int | None
-    """How many times the identity has come, from 1; null with it."""
+    """How many times the identity has arrived, from 1; null together with it."""
     model: str | None = None
     stage: str | None = None
-    """Stage of the offline key, if one came along."""
+    """Stage of the answer key, if the request had one."""
     fault: str | None = None
     status: int | None = None
-    """HTTP status of the answer; null where there is none yet, or never will be."""
+    """HTTP status of the answer; null if there is none yet, or never will be."""
     prompt_tokens: int | None = None
-    """Null where the model was never reached; so are the others."""
+    """Null if the model was never reached, as are the other counts."""
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     has_usage: bool = False
-    """Whether the answer, as far as it was to be sent, tells the tokens."""
+    """Whether the part of the answer that was to be sent contains the token counts."""
     written: bool | None = None
-    """Whether a whole answer went into the socket; null while it is under way, and for good where the server died."""
+    """Whether a whole answer was written to the socket; null while it is under way, and for good if the server died."""
     reason: str | None = None
-    """Why it was turned away, or the class of what the answering function raised."""
+    """Why it was rejected, or the class of the exception that the answering function raised."""
     asked_at: float = 0.0
-    """Seconds since 1970, when the request had arrived."""
+    """When the request had arrived, in seconds since 1970."""
     ended_at: float | None = None
-    """When nothing more was to be sent."""
+    """When nothing more was to be sent, in seconds since 1970."""
 
     @property
     def usage_went_out(self) -> bool:
-        """Whether the client was told the tokens, as far as the server can know."""
+        """Whether the client received the token counts, as far as the server can know."""
         return self.has_usage and self.written is True
 
     @property
     def in_flight(self) -> bool:
-        """Whether it has not ended; of a server that died, whether it had not."""
+        """Whether it has not ended; for a server that died, whether it had not."""
         return self.ended_at is None
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the attempts whose usage went out."""
+    """Sums over the attempts whose token counts were sent."""
 
     attempts: int
     prompt_tokens: int
@@ -65,7 +72,7 @@ class Totals:
 
     @classmethod
     def of(cls, attempts: Iterable[ServedAttempt]) -> Totals:
-        """Add up those of ``attempts`` whose usage went out."""
+        """Add up the attempts whose token counts were sent."""
         told = [attempt for attempt in attempts if attempt.usage_went_out]
         return cls(
             attempts=len(told),
@@ -76,17 +83,17 @@ class Totals:
 
 
 class ServerJournal(RequestsLog[ServedAttempt]):
-    """The attempts of one server. With a file, each change of an attempt is a line handed to the system at once.
+    """The attempts of one server. With a file, each change of an attempt is written as a line at once.
 
-    A file that holds attempts already is gone on with: numbers and attempts count on.
+    An existing file is continued: numbers and attempts count on.
 
     Args:
         path: The file; null for memory only.
-        on_change: Told of each attempt as it begins, is about to be answered, and ends; must not raise.
+        on_change: Called with each attempt when it begins, before it is answered, and when it ends; must not raise.
 
     Raises:
         InputError: The file holds something else.
-        StoreLocked: Another server writes it.
+        StoreLocked: Another server writes the file.
     """
 
     def __init__(self, path: Path | None = None, on_change: Callable[[ServedAttempt], None] | None = None) -> None:
@@ -104,14 +111,14 @@ class ServerJournal(RequestsLog[ServedAttempt]):
         return self._counts[identity]
 
     def begin(self, identity: str | None, attempt: int | None, **what: Any) -> ServedAttempt:  # noqa: ANN401  # fields
-        """Write down that a request has arrived."""
+        """Log that a request has arrived."""
         return self.add(ServedAttempt(self.next_number, identity, attempt, asked_at=time.time(), **what))
 
 
 def read_journal(path: Path) -> tuple[ServedAttempt, ...]:
-    """The attempts in a log file, each as its last line has it.
+    """Read the attempts from a log file; the last line of each attempt counts.
 
     Raises:
-        InputError: A line is none of a journal's.
+        InputError: A line does not belong to such a journal.
     """
     return read_log(path, ServedAttempt, "an llm_server")

@@ -1,4 +1,4 @@
-"""The server: reads requests, asks the plan for faults, answers, and writes down what became of each."""
+"""The server: reads requests, applies the plan of faults, answers, and logs each attempt."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.testing.llm_server.answers import (
     ERRORS,
     GENERATES_NOTHING,
+    apply_fault,
     bomb,
     completion_body,
     echo_key,
     error_body,
     models_body,
     page,
-    spoilt,
 )
-from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest, read_asked
+from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest, read_chat_request
 from hazardmill.testing.llm_server.faults import FaultPlan, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.journal import ServedAttempt, ServerJournal, Totals
 from hazardmill.testing.llm_server.tokens import (
@@ -48,10 +48,13 @@ _FLOOD: Final = 64 * 1024
 
 
 def offline_answer(asked: ChatRequest) -> str:
-    """The offline author's answer.
+    """Answer as the offline author.
+
+    Args:
+        asked: The request, with its answer key.
 
     Raises:
-        Refused: The request does not say for which record and stage it is, or the offline author has no such stage.
+        ChatRefusal: The request does not name its record and stage, or the offline author does not know the stage.
     """
     if asked.key is None:
         raise ChatRefusal(
@@ -64,23 +67,23 @@ def offline_answer(asked: ChatRequest) -> str:
 
 
 class LlmServer(LoopbackServer[ServerJournal, Connection]):
-    """An OpenAI-compatible server on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
+    """An OpenAI-compatible server on 127.0.0.1 in a thread of its own, running for the duration of its ``with`` block.
 
     Args:
-        answer: What answers: a function of the request, plain or async; by default the offline author. It runs in the
-            server's one thread, so a plain function that waits lets everybody wait.
-        models: Names that it lists and answers under: under the one that is asked for, else under the first. Whether
-            another may be asked for at all is up to ``answer``.
-        faults: Who meets which fault; by default nobody meets any. Must not raise.
-        latency: Seconds from the arrival of a request to its answer; the time to work it out is part of it.
-        api_key: Key that requests must carry as bearer token; by default none is asked for.
-        dialect: How usage tells of cached tokens.
-        tokenizer: What counts; by default ``utf8-bytes/4``.
-        log: File for the journal.
-        on_change: Told of each attempt as it begins, is about to be answered, and ends, in the server's thread; must
-            not raise.
-        max_body: Most bytes of a request's body.
-        port: Port to listen on; 0 for any that is free.
+        answer: Answers a request: a plain or async function; by default the offline author. It runs in the server's
+            only thread, so a plain function that waits blocks everybody.
+        models: Names that it lists. It answers under the name asked for if that is listed, otherwise under the first.
+            Whether other names are accepted is up to ``answer``.
+        faults: The plan of faults; null for none. Must not raise.
+        latency: Seconds from the arrival of a request to its answer, including the time to compute it.
+        api_key: Key that requests must carry as bearer token; null to require none.
+        dialect: How usage reports cached tokens.
+        tokenizer: Counts tokens; by default ``utf8-bytes/4``.
+        log: File for the journal; null for memory only.
+        on_change: Called in the server's thread with each attempt when it begins, before it is answered, and when it
+            ends; must not raise.
+        max_body: Maximum size of a request's body in bytes.
+        port: Port to listen on; 0 for any free one.
 
     Raises:
         ValueError: There are no models.
@@ -122,22 +125,25 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
 
     @property
     def address(self) -> str:
-        """The address to give to clients: ``http://127.0.0.1:<port>/v1``."""
+        """The address for clients: ``http://127.0.0.1:<port>/v1``."""
         return f"{super().address}/v1"
 
     @property
     def attempts(self) -> tuple[ServedAttempt, ...]:
-        """All attempts so far in the order of arrival. What a client has read to its end has ended here, too."""
+        """All attempts so far, in the order of arrival.
+
+        An answer that a client has read completely has ended here too.
+        """
         return self._look(lambda: self._journal.attempts)
 
     @property
     def totals(self) -> Totals:
-        """Tokens over the attempts whose usage went out."""
+        """Token counts over the attempts whose usage was sent."""
         return Totals.of(self.attempts)
 
     @property
     def tokenizer(self) -> str:
-        """Name of what counts the tokens."""
+        """Name of the tokenizer."""
         return self._tokenizer.name
 
     def _open_journal(self) -> ServerJournal:
@@ -154,7 +160,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         try:
             return await connection.receive()
         except ChatRefusal as refused:
-            # Its end was never found, so nothing after it can be read either.
+            # Its end was not found, so nothing after it can be read either.
             await self._refuse(connection, refused, close=True)
             return None
 
@@ -188,7 +194,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         try:
             if not self._may_ask(incoming):
                 raise ChatRefusal(401, *_WRONG_KEY)
-            asked = read_asked(incoming.body, incoming.headers.get(OFFLINE_KEY_HEADER.lower()))
+            asked = read_chat_request(incoming.body, incoming.headers.get(OFFLINE_KEY_HEADER.lower()))
         except ChatRefusal as refused:
             await self._refuse(connection, refused)
             return
@@ -208,7 +214,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             if fault is not None and fault.kind is ServerFaultKind.SLOW:
                 due += fault.seconds or 0.0
             await asyncio.sleep(due - asyncio.get_running_loop().time())
-            # Before the answer is sent: who has read it may build on it.
+            # Before the answer is sent, because its reader may depend on the cache.
             self._cache.add(chain)
             written = await self._send(connection, attempt.status, body, fault, key)
         finally:
@@ -217,7 +223,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
     async def _work_out(
         self, asked: ChatRequest, fault: ServerFault | None, attempt: ServedAttempt, key: str
     ) -> tuple[ServedAttempt, bytes, list[int]]:
-        """What to send, and what was computed for it; written down before anything is sent."""
+        """Return what to send and which prompt blocks were computed; it is logged before anything is sent."""
         kind = None if fault is None else fault.kind
         if kind in ERRORS:
             status, code, message = ERRORS[kind]
@@ -233,7 +239,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             return self._journal.change(attempt, status=200), page(), []
         tokens = self._tokenizer.encode(prompt_text(asked))
         chain = chain_of(asked.model, tokens)
-        cached = self._cache.cached(chain)
+        cached = self._cache.count_cached(chain)
         try:
             said = self._answer(asked)
             text = await said if inspect.isawaitable(said) else said
@@ -246,7 +252,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             # A function of somebody's own may raise anything; the server is to outlive it.
             attempt = self._journal.change(attempt, status=500, reason=type(error).__name__)
             return attempt, error_body("the function that answers raised an error", "answer_failed"), []
-        content, finish, refusal = spoilt(text, kind)
+        content, finish, refusal = apply_fault(text, kind)
         if kind is ServerFaultKind.ECHO:
             content, finish = f"You came with this key:\n{echo_key(key)}\n\n{content}", key[::-1]
         if content and asked.max_tokens is not None:
@@ -318,6 +324,6 @@ _TELLS_NO_USAGE: Final = frozenset({ServerFaultKind.USAGE_MISSING, ServerFaultKi
 
 
 def _key_of(incoming: Incoming) -> str:
-    """The key that a request came with."""
+    """Return the key that a request carries."""
     sent = (incoming.headers.get(name, "") for name in ("authorization", "x-api-key", "x-goog-api-key"))
     return next(filter(None, sent), "").removeprefix("Bearer ")

@@ -1,4 +1,4 @@
-"""Counting as a provider does: tokens, the prefix that was cached, and the field that says so."""
+"""Counts tokens as a provider does: tokens, cached prefixes, and the field that reports them."""
 
 from __future__ import annotations
 
@@ -11,50 +11,56 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from hazardmill.errors import SettingsError
-from hazardmill.testing.llm_server.asked import ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 
 BLOCK: Final = 64
-"""Tokens of a block; the cache knows whole blocks only."""
+"""Tokens per block; the cache holds whole blocks only."""
 
 _BYTES_A_TOKEN: Final = 4
 _SHAPES_THE_PROMPT: Final = ("tools", "response_format")
-"""Parameters that a provider writes into the prompt, ahead of the messages."""
+"""Parameters that a provider writes into the prompt, before the messages."""
 
 
 class Tokenizer(Protocol):
-    """Cuts text into tokens, always the same way."""
+    """Splits text into tokens, deterministically."""
 
     @property
     def name(self) -> str:
-        """Name to be told with every count."""
+        """Name to be reported with every count."""
         ...
 
     def encode(self, text: str) -> Sequence[Hashable]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         ...
 
     def cut(self, text: str, most: int) -> str:
-        """As much of the beginning of a text as ``most`` tokens hold."""
+        """Return the beginning of a text, up to ``most`` tokens."""
         ...
 
 
 class ByteTokenizer:
-    """Four UTF-8 bytes are a token: the offline author's rule. Needs nothing, and flatters or insults no model."""
+    """Counts four UTF-8 bytes as a token, like the offline author.
+
+    It needs no data, and favours no model.
+    """
 
     name = "utf8-bytes/4"
 
     def encode(self, text: str) -> Sequence[Hashable]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         data = text.encode()
         return [data[at : at + _BYTES_A_TOKEN] for at in range(0, len(data), _BYTES_A_TOKEN)]
 
     def cut(self, text: str, most: int) -> str:
-        """As much of the beginning of a text as ``most`` tokens hold; no half characters."""
+        """Return the beginning of a text, up to ``most`` tokens, without partial characters."""
         return text.encode()[: most * _BYTES_A_TOKEN].decode(errors="ignore")
 
 
 class TiktokenTokenizer:
-    """An encoding of OpenAI's models, from the file that litellm carries: nothing is downloaded.
+    """An encoding of OpenAI's models, from the file shipped with litellm: nothing is downloaded.
+
+    Args:
+        name: ``cl100k_base`` or ``o200k_base``.
 
     Raises:
         SettingsError: litellm or the encoding is not installed.
@@ -72,24 +78,24 @@ class TiktokenTokenizer:
         self._encoding = tiktoken.get_encoding(name)
 
     def encode(self, text: str) -> Sequence[Hashable]:
-        """The tokens of a text; what looks like a special token is text."""
+        """Return the tokens of a text; special tokens are treated as text."""
         return self._encoding.encode(text, disallowed_special=())
 
     def cut(self, text: str, most: int) -> str:
-        """As much of the beginning of a text as ``most`` tokens hold; no half characters."""
+        """Return the beginning of a text, up to ``most`` tokens, without partial characters."""
         tokens = self._encoding.encode(text, disallowed_special=())
         return text if len(tokens) <= most else self._encoding.decode(tokens[:most], errors="ignore")
 
 
 TOKENIZERS: Final = (ByteTokenizer.name, "cl100k_base", "o200k_base")
-"""Names that ``open_tokenizer`` knows."""
+"""Names that ``open_tokenizer`` accepts."""
 
 
 def open_tokenizer(name: str = ByteTokenizer.name) -> Tokenizer:
-    """A tokenizer by its name.
+    """Return a tokenizer by its name, one of ``TOKENIZERS``.
 
     Raises:
-        SettingsError: There is none of that name, or it is not installed.
+        SettingsError: The name is unknown, or the tokenizer is not installed.
     """
     if name == ByteTokenizer.name:
         return ByteTokenizer()
@@ -99,36 +105,45 @@ def open_tokenizer(name: str = ByteTokenizer.name) -> Tokenizer:
 
 
 def prompt_text(asked: ChatRequest) -> str:
-    """What is counted of a request: schemas first, as canonical JSON, then each message under its role."""
+    """Return the text whose tokens are counted: schemas as canonical JSON, then each message after its role."""
     shapes = {name: asked.parameters[name] for name in _SHAPES_THE_PROMPT if asked.parameters.get(name)}
     schema = json.dumps(shapes, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n" if shapes else ""
     return schema + "".join(f"<{message.role}>\n{message.content}\n" for message in asked.messages)
 
 
 class PrefixCache:
-    """Which beginnings of prompts were computed before, in whole blocks, a model at a time.
+    """Which beginnings of prompts were computed before, in whole blocks, per model.
 
-    Nothing is ever forgotten. A prompt counts as computed once its answer is there, so of a crowd that arrives together
-    nobody finds anything.
+    Nothing is ever forgotten. A prompt counts as computed once its answer is sent, so requests that arrive together
+    find nothing of each other.
     """
 
     def __init__(self) -> None:
         self._known: set[int] = set()
 
-    def cached(self, chain: Sequence[int]) -> int:
-        """Tokens of the longest beginning that is known."""
+    def count_cached(self, chain: Sequence[int]) -> int:
+        """Return the number of tokens of the longest known beginning.
+
+        Args:
+            chain: The prompt's chain (``chain_of``).
+        """
         for blocks, link in enumerate(chain):
             if link not in self._known:
                 return blocks * BLOCK
         return len(chain) * BLOCK
 
     def add(self, chain: Sequence[int]) -> None:
-        """A prompt was computed."""
+        """Note that a prompt was computed."""
         self._known.update(chain)
 
 
 def chain_of(model: str, tokens: Sequence[Hashable]) -> list[int]:
-    """A hash for each whole block of a prompt, over everything up to its end."""
+    """Return a hash per whole block of a prompt, each over everything up to its end.
+
+    Args:
+        model: The model asked; different models share nothing.
+        tokens: The tokens of the prompt.
+    """
     links: list[int] = []
     link = hash(model)
     for end in range(BLOCK, len(tokens) + 1, BLOCK):
@@ -138,7 +153,7 @@ def chain_of(model: str, tokens: Sequence[Hashable]) -> list[int]:
 
 
 class Dialect(StrEnum):
-    """How usage tells of cached tokens."""
+    """How usage reports cached tokens."""
 
     OPENAI = "openai"
     """``prompt_tokens_details.cached_tokens``."""
@@ -151,7 +166,14 @@ class Dialect(StrEnum):
 
 
 def usage_body(prompt: int, cached: int, completion: int, dialect: Dialect) -> dict[str, Any]:
-    """The ``usage`` of an answer. ``prompt_tokens`` holds the cached ones in every dialect."""
+    """Return the ``usage`` of an answer. In every dialect, ``prompt_tokens`` includes the cached ones.
+
+    Args:
+        prompt: Tokens of the prompt.
+        cached: Prompt tokens found in the cache.
+        completion: Tokens of the answer.
+        dialect: How to report cached tokens.
+    """
     usage: dict[str, Any] = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

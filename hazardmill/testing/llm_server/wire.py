@@ -1,4 +1,4 @@
-"""HTTP/1.1 on one connection: requests in, answers out, and all the ways in which an answer does not arrive."""
+"""HTTP/1.1 on one connection: requests in, answers out, and all the ways in which an answer can fail to arrive."""
 
 from __future__ import annotations
 
@@ -11,34 +11,39 @@ from typing import Final
 
 import h11
 
-from hazardmill.testing.llm_server.asked import ChatRefusal
+from hazardmill.testing.llm_server.chat_request import ChatRefusal
 
 _CHUNK: Final = 64 * 1024
 _HEADERS: Final = 32 * 1024
-"""Most bytes of a request's head."""
+"""Maximum size of a request's head in bytes."""
 _PARTING_S: Final = 2.0
-"""Seconds that a client has for hanging up after the last answer."""
+"""Seconds that a client has to hang up after the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One request."""
+    """One request as received.
+
+    Attributes:
+        method: HTTP method.
+        body: The whole body.
+    """
 
     method: str
     path: str
     """Without the query."""
     headers: dict[str, str]
-    """By name in small letters."""
+    """By lower-case name."""
     body: bytes
 
 
 class Connection:
-    """One client's connection.
+    """The connection of one client.
 
     Args:
         reader: What the client sends.
-        writer: What it is sent.
-        most_body: Most bytes of a request's body.
+        writer: Where answers go.
+        most_body: Maximum size of a request's body in bytes.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most_body: int) -> None:
@@ -47,14 +52,14 @@ class Connection:
         self._most_body = most_body
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEADERS)
         self._wants_no_body = False
-        # So that `drain` returns when the last byte has left us, and not when there is room for more.
+        # Makes `drain` return when the last byte is written instead of when there is room for more.
         writer.transport.set_write_buffer_limits(high=0)
 
     async def receive(self) -> Incoming | None:
-        """The next request; null if there will be none.
+        """Return the next request; null if there will be none.
 
         Raises:
-            Refused: What came is not HTTP, or too large.
+            ChatRefusal: The input is not HTTP, or too large.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
@@ -73,7 +78,7 @@ class Connection:
                 return None
         except h11.RemoteProtocolError as error:
             if self.is_gone:
-                # It hung up in the middle of a word, and nobody is left to be told.
+                # It hung up in the middle of a request, so nobody is left to be told.
                 return None
             raise ChatRefusal(error.error_status_hint, "this is no HTTP request that can be read") from error
         except OSError:
@@ -99,17 +104,17 @@ class Connection:
         return self._reader.at_eof() or self._reader.exception() is not None or self._writer.is_closing()
 
     async def send(self, status: int, body: bytes, *, kind: str = "application/json", **headers: str) -> bool:
-        """Send a whole answer; whether all of it went into the socket."""
+        """Send a whole answer; return whether all of it was written to the socket."""
         return not self.is_gone and await self._write(self._answer(status, kind, headers, len(body), body))
 
     async def send_half(self, status: int, body: bytes) -> None:
-        """Send the head of a whole answer and half of its body, and reset the connection."""
+        """Send the head of a whole answer and half of its body, then reset the connection."""
         if not self.is_gone:
             await self._write(self._answer(status, "application/json", {}, len(body), body[: len(body) // 2]))
         self.reset()
 
     async def flood(self, piece: bytes, pause: float) -> None:
-        """Send a head, and then the same piece again and again, until the client hangs up."""
+        """Send a head, and then the same piece repeatedly until the client hangs up."""
         head = [("content-type", "application/json"), ("transfer-encoding", "chunked")]
         data = self._http.send(h11.Response(status_code=200, headers=head))
         while not self.is_gone and await self._write(data):
@@ -118,23 +123,23 @@ class Connection:
         self.reset()
 
     async def hold(self, seconds: float | None) -> None:
-        """Send nothing: until the client hangs up, or for ``seconds``, after which the connection is reset."""
+        """Send nothing until the client hangs up, or for ``seconds``, then reset the connection."""
         await self._read_away(seconds)
         self.reset()
 
     def reset(self) -> None:
-        """End the connection with RST, as a host does that has died."""
+        """Close the connection with RST, as a host does that has died."""
         with contextlib.suppress(OSError):
-            # On, for no time at all: closing throws away what is unsent, and says so.
+            # Linger for zero seconds: closing discards unsent data and sends RST.
             linger = struct.pack("ii", 1, 0)
             self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self._writer.transport.abort()
 
     async def close(self) -> None:
-        """End the connection in good order."""
+        """Close the connection in good order."""
         with contextlib.suppress(OSError):
             if self._http.their_state is not h11.CLOSED and not self.is_gone:
-                # Closing on somebody who still sends is a reset, and can overtake the answer.
+                # Closing while the client still sends causes a reset, which can overtake the answer.
                 self._writer.write_eof()
                 await self._read_away(_PARTING_S)
             self._writer.close()

@@ -1,4 +1,4 @@
-"""The answer to an author prompt: a task's code or outline, with the faults that are planned for the record."""
+"""Answers an author prompt: a task's code or outline, with the faults planned for the record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ NO_DANGER_GIVEN = "I was shown no danger formalization, so there is no task to w
 
 @dataclass(frozen=True)
 class Version:
-    """One thing the author may write for a record: a composition and the fault in it."""
+    """One version that the author may write for a record: a composition and the fault in it.
+
+    Attributes:
+        code: The task as composed.
+        fault: The fault; null for a correct version.
+    """
 
     code: TaskDraft
     fault: AuthorFault | None
@@ -26,9 +31,15 @@ class Version:
 def author(prompt: PromptBlocks, record_hash: str, sample: int, draft: int) -> str:
     """Answer an author prompt.
 
-    The drafts of a record follow one plan: first the faulty versions in their order, then the task as meant. From
-    one version the author moves on only if the feedback names its fault; where a version without a fault comes back,
-    it composes the task anew.
+    The drafts of a record follow one plan: first the faulty versions in order, then the task as intended. The author
+    moves on from a version only if the feedback names its fault. If a version without a fault comes back, it composes
+    the task anew.
+
+    Args:
+        prompt: The blocks of the conversation.
+        record_hash: Content hash of the record; decides all choices.
+        sample: Number of the sample.
+        draft: Number of the draft, from 1.
     """
     danger = prompt.danger
     if danger is None:
@@ -47,19 +58,26 @@ def author(prompt: PromptBlocks, record_hash: str, sample: int, draft: int) -> s
 
 
 def versions_of(plan: PatternChoice, record_hash: str, sample: int = 0, *, alternatives: bool = False) -> list[Version]:
-    """What the author may write for a record, in order; ``alternatives`` are further compositions of the same plan."""
+    """Return the versions that the author may write for a record, in order.
 
-    def composed(variant: int) -> TaskDraft:
+    Args:
+        plan: The pattern and names for the record.
+        record_hash: Content hash of the record.
+        sample: Number of the sample.
+        alternatives: Whether to append further compositions of the same plan.
+    """
+
+    def compose_variant(variant: int) -> TaskDraft:
         return compose(plan.pattern, plan.names, Draws(record_hash, "plan", sample, variant))
 
-    meant = composed(0)
+    meant = compose_variant(0)
     faults = fault_plan(Draws(record_hash, "plan", sample).under("faults"))
-    others = [Version(composed(variant), None) for variant in range(1, MAX_DRAFTS)] if alternatives else []
+    others = [Version(compose_variant(variant), None) for variant in range(1, MAX_DRAFTS)] if alternatives else []
     return [*(Version(meant, fault) for fault in faults), Version(meant, None), *others]
 
 
 def _place(versions: list[Version], prompt: PromptBlocks, draft: int) -> int:
-    """The version to write now."""
+    """Index of the version to write now."""
     if not prompt.feedback:
         return 0
     reasons = named_checks(prompt.feedback)
@@ -73,7 +91,7 @@ def _place(versions: list[Version], prompt: PromptBlocks, draft: int) -> int:
 
 
 def _after_illegible(versions: list[Version], reasons: frozenset[str], draft: int) -> int:
-    """Where to go on if the earlier draft did not come back: after the fault that can have made it illegible."""
+    """Index to continue from if the earlier draft did not come back: after the fault that may have broken it."""
     named_faults = [
         i
         for i, version in enumerate(versions[: max(draft - 1, 1)])

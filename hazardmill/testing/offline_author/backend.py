@@ -14,11 +14,14 @@ from hazardmill.testing.offline_author.judge import judge
 from hazardmill.testing.offline_author.prompt import read_prompt
 
 BYTES_A_TOKEN: Final = 4
-"""The offline author counts tokens as UTF-8 bytes of the text by four, rounded up."""
+"""The offline author counts tokens as the UTF-8 bytes of the text divided by four, rounded up."""
 
 
 class OfflineBackend:
-    """Answers extract, author and judge prompts from the messages alone, by rules; always the same way."""
+    """Answers extract, author and judge prompts deterministically, by rules, from the messages alone.
+
+    It needs no key and no network, and costs nothing.
+    """
 
     name = "offline"
     host: str | None = None
@@ -27,7 +30,7 @@ class OfflineBackend:
         """Answer one request.
 
         Raises:
-            RequestRefused: The stage is none that the offline author can stand in for.
+            RequestRefused: The offline author does not know the stage.
         """
         key = request.key or AnswerKey(
             record_hash=_hash_of(request.messages), stage=request.stage, sample=request.sample
@@ -42,14 +45,18 @@ class OfflineBackend:
         )
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
 def answer(messages: Sequence[Message], key: AnswerKey) -> str:
-    """The offline author's answer: a function of the messages and the key.
+    """Return the offline author's answer: a function of the messages and the key.
+
+    Args:
+        messages: The conversation.
+        key: Names stage, record, draft and sample.
 
     Raises:
-        RequestRefused: The stage is none that the offline author can stand in for.
+        RequestRefused: The offline author does not know the stage.
     """
     prompt = read_prompt(messages)
     if key.stage == "extract":
@@ -65,7 +72,7 @@ def answer(messages: Sequence[Message], key: AnswerKey) -> str:
 
 
 def tokens_in(text: str) -> int:
-    """Tokens of a text by the offline author's rule."""
+    """Count the tokens of a text by the offline author's rule."""
     return -(-len(text.encode()) // BYTES_A_TOKEN)
 
 

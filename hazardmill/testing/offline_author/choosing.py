@@ -1,4 +1,4 @@
-"""Which pattern a record suggests, and who plays in it; or why it suggests none."""
+"""Chooses the pattern that a record suggests and the names in it, or says why it suggests none."""
 
 from __future__ import annotations
 
@@ -13,34 +13,43 @@ from hazardmill.testing.offline_author.draws import Draws
 from hazardmill.testing.offline_author.patterns import PATTERNS, Pattern
 
 _NEAR_BEST: Final = 0.5
-"""Patterns with at least this share of the best score are plausible; one of them is drawn by score."""
+"""Patterns with at least this share of the best score are plausible; one of them is drawn, weighted by score."""
 _NO_PART: Final = 0.08
-"""Share of records of which it is said that a robot has no part in them."""
+"""Share of records that are declined because a robot has no part in them."""
 _UNSEEMLY: Final = re.compile(r"\b(sexual\w*|kiss\w*|nude|naked|gun|kill\w*|shot|stab\w*|assault\w*|rape\w*)\b")
 
 
 @dataclass(frozen=True)
 class PatternChoice:
-    """The pattern for a record, and role to name."""
+    """The pattern for a record, with names for its roles.
+
+    Attributes:
+        names: Role to name.
+    """
 
     pattern: Pattern
     names: dict[str, str]
 
     def say(self, text: str) -> str:
-        """A sentence of the pattern in the record's words."""
+        """Return a sentence of the pattern with its roles filled in."""
         return text.format_map({role: name.replace("_", " ") for role, name in self.names.items()})
 
 
 @dataclass(frozen=True)
 class DeclinedRecord:
-    """Why a record holds no danger that a robot's task could bring about."""
+    """Why a record holds no danger that a robot's task could cause."""
 
     reason: str
     code: DeclineReason
 
 
 def choose(record: str, draws: Draws) -> PatternChoice | DeclinedRecord:
-    """Choose a pattern by the record's words; where several are near the best, draw one by score."""
+    """Choose a pattern by the record's words; if several are near the best, draw one, weighted by score.
+
+    Args:
+        record: Text of the record.
+        draws: Decides.
+    """
     if _UNSEEMLY.search(record.lower()):
         return DeclinedRecord("it tells of violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)
     words = words_of(record)
@@ -56,7 +65,14 @@ def choose(record: str, draws: Draws) -> PatternChoice | DeclinedRecord:
 
 
 def recover(record: str, draws: Draws, danger_type: str, robot_task: str) -> PatternChoice | None:
-    """The plan that a formalization was made by; else one of its type; null if there is none."""
+    """Return the plan that a formalization was made from, or else one of its type; null if there is none.
+
+    Args:
+        record: Text of the record.
+        draws: The draws that the formalization was made with.
+        danger_type: Type of the formalization's danger.
+        robot_task: The formalization's task.
+    """
     chosen = choose(record, draws)
     if isinstance(chosen, PatternChoice) and chosen.pattern.type.value == danger_type:
         return chosen
@@ -66,7 +82,7 @@ def recover(record: str, draws: Draws, danger_type: str, robot_task: str) -> Pat
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text, and what may be their singulars."""
+    """Return the words of a text, with possible singulars."""
     words = set(re.findall(r"[a-z]+", text.lower()))
     return frozenset(words | {word[:-1] for word in words if word.endswith("s")})
 
@@ -74,10 +90,15 @@ def words_of(text: str) -> frozenset[str]:
 def _cast(pattern: Pattern, words: frozenset[str], draws: Draws) -> PatternChoice:
     draws = draws.under("cast", pattern.name)
 
-    def named(role: str, options: Sequence[str]) -> str:
+    def pick_name(role: str, options: Sequence[str]) -> str:
         return draws.pick(role, [name for name in options if name in words] or options)
 
     here, *others = [room for room in ROOMS if room in words] + draws.some("rooms", ROOMS, len(ROOMS))
     there = next(room for room in others if room != here)
-    names = {"who": named("who", pattern.who), "item": named("item", pattern.item), "here": here, "there": there}
+    names = {
+        "who": pick_name("who", pattern.who),
+        "item": pick_name("item", pattern.item),
+        "here": here,
+        "there": there,
+    }
     return PatternChoice(pattern, names)

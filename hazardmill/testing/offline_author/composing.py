@@ -1,4 +1,4 @@
-"""From a pattern and choices to a task: an outline, as the author writes it in the format ``document``."""
+"""Composes a task from a pattern and choices: an outline, as the author writes it in the format ``document``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOMS: Final = ("hallway", "kitchen", "study", "pantry", "veranda", "laundry_roo
 
 @dataclass
 class Act:
-    """An act: its head, what it needs, and what it does, each in the words of an outline."""
+    """An action: its head, what it needs, and what it does, in the notation of an outline."""
 
     head: str
     needs: list[str]
@@ -28,31 +28,38 @@ class Act:
 
     @classmethod
     def read(cls, text: str) -> Act:
-        """``name: fact and fact -> effect, effect``."""
+        """Parse ``name: fact and fact -> effect, effect``."""
         head, _, rest = text.partition(": ")
         needs, _, does = rest.partition("->")
         return cls(head.strip(), [each.strip() for each in needs.split(" and ") if each.strip()], parts(does))
 
     @property
     def name(self) -> str:
-        """Without its parameters."""
+        """The name without parameters."""
         return self.head.partition("(")[0]
 
     def write(self) -> str:
-        """As a line of an outline."""
+        """Return the line of an outline."""
         return f"{self.head}: {' and '.join(self.needs)} -> {', '.join(self.does)}".replace(":  ->", ": ->")
 
 
 @dataclass
 class TaskDraft:
-    """A task while it is composed; faults change it before it is written."""
+    """A task while it is composed; faults change it before it is written.
+
+    Attributes:
+        realised_by: Name of the dangerous action.
+        types: Type to its objects.
+        context: Circumstance to whether it holds.
+        dangers: Action and condition of each danger.
+    """
 
     title: str
     danger_type: str
     realised_by: str = ""
     types: dict[str, list[str]] = field(default_factory=dict)
     typed: dict[str, str] = field(default_factory=dict)
-    """Fluent over objects to their type, after a comma for each argument."""
+    """Fluent over objects to the types of its arguments, separated by commas."""
     start: list[str] = field(default_factory=list)
     context: dict[str, bool] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
@@ -63,11 +70,11 @@ class TaskDraft:
     obvious: str = ""
 
     def act(self, name: str) -> Act:
-        """The act of a name."""
+        """Return the action with this name."""
         return next(act for act in self.acts if act.name == name)
 
     def fluents(self) -> list[str]:
-        """Every fluent that is spoken of and is no circumstance, in the order of their names."""
+        """Return the names of all fluents that occur and are not circumstances, sorted."""
         said = [*self.start, *self.goal, *(each for act in self.acts for each in (*act.needs, *act.does))]
         said += [condition for _, condition in self.dangers]
         named = {word for text in said for word in _WORD.findall(re.sub(r"\([^()]*\)", "", text))}
@@ -75,12 +82,12 @@ class TaskDraft:
         return sorted(named - _RESERVED - set(self.context) - set(self.types))
 
     def drop_unread(self) -> None:
-        """Leave out what is so at the start and that nothing reads."""
+        """Remove facts that hold at the start and that nothing reads."""
         read = " ".join([*self.goal, *(need for act in self.acts for need in act.needs), *(c for _, c in self.dangers)])
         self.start = [fact for fact in self.start if re.search(rf"\b{fact.partition('(')[0]}\b", read)]
 
     def outline(self) -> dict[str, Any]:
-        """The parts of the outline."""
+        """Return the parts of the outline, by name."""
         plain = [fact for fact in self.start if "(" not in fact]
         fluents = [
             f"{name}({self.typed[name]})" if name in self.typed else f"{name} = true" if name in plain else name
@@ -102,23 +109,29 @@ class TaskDraft:
         }
 
     def write(self) -> str:
-        """The outline, with a line for each part."""
+        """Return the outline as JSON, with one part per line."""
         lines = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in self.outline().items())
         return "{" + ",\n ".join(lines) + "}\n"
 
 
 def parts(text: str) -> list[str]:
-    """What stands between commas, those in brackets left alone."""
+    """Split a text at its commas, except those in brackets."""
     return [each.strip() for each in re.split(r",(?![^()]*\))", text) if each.strip()]
 
 
 def opposite(fact: str) -> str:
-    """The fact that holds where this one does not."""
+    """Return the negation of a fact."""
     return fact.removeprefix("not ") if fact.startswith("not ") else f"not {fact}"
 
 
 def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> TaskDraft:
-    """The task of a pattern; ``draws`` decides everything that the pattern leaves open."""
+    """Compose a task from a pattern.
+
+    Args:
+        pattern: The pattern.
+        names: Role to name.
+        draws: Decides everything that the pattern leaves open.
+    """
     draws = draws.under("compose", pattern.name)
 
     def say(text: str) -> str:
@@ -145,7 +158,7 @@ def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> TaskDra
 
 
 def _walk(task: TaskDraft, chain: list[Act], way: list[Act], names: Mapping[str, str], draws: Draws) -> None:
-    """Let the robot go between two rooms, or not: by an act a room, or by one act over doors."""
+    """Make the robot go between two rooms, or not: by one action per room, or by one action over doors."""
     kind = draws.pick("walk", ("none", "go", "go", "doors"))
     here, there = names["here"], names["there"]
     if kind == "none":
@@ -173,7 +186,7 @@ def _walk(task: TaskDraft, chain: list[Act], way: list[Act], names: Mapping[str,
 
 
 def _errands(task: TaskDraft, names: Mapping[str, str], draws: Draws) -> None:
-    """Up to two things more that the robot is asked to do, some before the act that matters."""
+    """Add up to two errands, some of them before the dangerous action."""
     for number, errand in enumerate(draws.some("errands", ERRANDS, draws.number("how many errands") % 3)):
         acts = [Act.read(text) for text in errand.acts]
         for type_, objects in errand.types.items():
@@ -187,7 +200,7 @@ def _errands(task: TaskDraft, names: Mapping[str, str], draws: Draws) -> None:
 
 
 def _idle(task: TaskDraft, pattern: Pattern, say: Callable[[str], str], names: Mapping[str, str], draws: Draws) -> None:
-    """Circumstances that do not matter, and an act that looks like a remedy and is none."""
+    """Add circumstances that do not matter, and an action that looks like a remedy but is none."""
     own = [f"{names['item']}_is_{draws.pick('look', LOOKS)}", f"weather_is_{draws.pick('weather', ('mild', 'windy'))}"]
     for name in draws.some("idle", [*map(say, pattern.idle), *own], 2 + draws.number("idle count") % 2):
         task.context.setdefault(name, draws.chance(f"idle {name}", 0.6))

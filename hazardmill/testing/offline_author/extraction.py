@@ -1,4 +1,4 @@
-"""The answer to an extract prompt: a danger formalization, or why there is none."""
+"""Answers an extract prompt: a danger formalization, or why there is none."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from hazardmill.testing.offline_author.draws import Draws
 from hazardmill.testing.offline_author.prompt import PromptBlocks
 
 TRUNCATED_SHARE: Final = 0.07
-"""Share of records whose first extraction stops in the middle of the JSON; the repair turn mends it."""
+"""Share of records whose first extraction ends in the middle of the JSON; the repair turn fixes it."""
 PROSE_SHARE: Final = 0.1
 """Share of records whose extraction has a sentence before and after the JSON."""
 
 
 def extract(prompt: PromptBlocks, record_hash: str, sample: int) -> str:
-    """Answer an extract prompt."""
+    """Answer an extract prompt.
+
+    Args:
+        prompt: The blocks of the conversation.
+        record_hash: Content hash of the record; decides all choices.
+        sample: Number of the sample.
+    """
     chosen = choose(prompt.record or "\n".join(prompt.texts), Draws(record_hash, "plan"))
     if isinstance(chosen, DeclinedRecord):
         text = json.dumps({"no_danger": _sentence(chosen.reason), "decline_reason": chosen.code})
@@ -34,7 +40,12 @@ def extract(prompt: PromptBlocks, record_hash: str, sample: int) -> str:
 
 
 def formalization(plan: PatternChoice, draws: Draws) -> dict[str, str | list[str]]:
-    """The danger of a plan, field by field; ``draws`` are those of the task as it is meant."""
+    """Return the danger formalization of a plan, field by field.
+
+    Args:
+        plan: The pattern and names for the record.
+        draws: Those of the task as intended.
+    """
     pattern, say = plan.pattern, plan.say
     fixed = [name.replace("_", " ") for name in compose(pattern, plan.names, draws).fixed]
     return {

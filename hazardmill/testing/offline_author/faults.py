@@ -1,4 +1,4 @@
-"""The mistakes that models make, made on purpose on a share of records, and mended when the feedback names them."""
+"""Typical mistakes of models, made on purpose for a share of records, and fixed when the feedback names them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ FAULTY_SHARE: Final = 0.55
 """Share of records whose first draft has a fault."""
 
 _LENGTHS: Final = ((1, 50), (2, 22), (3, 12), (4, 8), (MAX_DRAFTS, 8))
-"""Weights of the numbers of faulty drafts in a row; five exhaust the drafts a record may have."""
+"""Weights of the numbers of consecutive faulty drafts; five exhaust the drafts of a record."""
 
 
 @dataclass(frozen=True)
 class AuthorFault:
-    """One kind of mistake: made in the task, or in the answer, which is given with its language and text.
+    """One kind of mistake: made in the task, in its text, or in the answer around it.
 
-    ``reasons`` are the words of the feedback by which it counts as named.
+    Attributes:
+        name: Name of the fault.
+        weight: How often it is drawn, in proportion.
+        reasons: Words of the feedback by which the fault counts as named.
+        in_task: Changes the task in place.
+        in_answer: Makes the answer from language and text.
     """
 
     name: str
@@ -35,12 +40,18 @@ class AuthorFault:
     reasons: frozenset[str]
     in_task: Callable[[TaskDraft], None] | None = None
     in_text: Callable[[str], str] | None = None
-    """In a text of either language."""
+    """Changes the text, in either language."""
     in_answer: Callable[[str, str], str] | None = None
 
 
 def answer_of(task: TaskDraft, fault: AuthorFault | None, *, outline: bool = False) -> tuple[str, str]:
-    """``(the module or the outline, the whole answer)`` with a fault, or with none."""
+    """Return the module or outline, and the whole answer, with a fault or without one.
+
+    Args:
+        task: The task as composed.
+        fault: The fault; null for none.
+        outline: Whether to write an outline instead of a module.
+    """
     flawed = copy.deepcopy(task)
     if fault and fault.in_task:
         fault.in_task(flawed)
@@ -58,14 +69,18 @@ def _module(task: TaskDraft) -> str:
 
 
 def fault_plan(draws: Draws) -> list[AuthorFault]:
-    """The faults of a record's first drafts, one a draft, none twice; empty for the records done at once."""
+    """Return the faults of a record's first drafts, one per draft and none twice; empty for a correct first draft.
+
+    Args:
+        draws: Decides.
+    """
     if not draws.chance("faulty", FAULTY_SHARE):
         return []
     length = draws.draw_weighted("length", _LENGTHS)
     pool = list(FAULTS.values())
     chosen: list[AuthorFault] = []
     if length == MAX_DRAFTS and draws.chance("ends with the judge", 0.5):
-        # Those records end as rejected by the judge, the others as failed in execution.
+        # These records end rejected by the judge, the others with failed execution.
         chosen.append(FAULTS["wrong_entity"])
     while len(chosen) < length:
         fault = draws.draw_weighted(f"fault {len(chosen)} of {len(pool)}", [(each, each.weight) for each in pool])
@@ -76,12 +91,12 @@ def fault_plan(draws: Draws) -> list[AuthorFault]:
 
 
 def named_checks(feedback: str) -> frozenset[str]:
-    """The checks and reasons that a feedback names."""
+    """Return the checks and reasons that a feedback names."""
     return frozenset(re.findall(r"^\s*(?:check|reason):\s*(\S+)", feedback, re.MULTILINE))
 
 
 def _prose_around(language: str, text: str) -> str:
-    # Of an outline nobody would be told how to run it.
+    # Only code comes with instructions to run it.
     shown = "\nTo run it:\n\n    print(task.document())\n" if language == "python" else "I can explain each act.\n"
     return f"Sure! Here is the task.\n\n```{language}\n{text}```\n\n{shown}"
 
@@ -95,7 +110,7 @@ def _syntax_error(text: str) -> str:
 
 
 def _undeclared_fluent(text: str) -> str:
-    """Without the declaration of the first circumstance."""
+    """Remove the declaration of the first circumstance."""
     text = re.sub(r"^        \w+ = self\.context\([^\n]*\n", "", text, count=1, flags=re.MULTILINE)
     return re.sub(r'("context": ")[^,"]*,? ?', r"\1", text, count=1)
 
@@ -141,7 +156,7 @@ _MACHINES_AND_ANIMALS: Final = ANIMALS | MACHINES
 
 
 def _wrong_entity(task: TaskDraft) -> None:
-    """Speak of another being in the circumstances that the danger reads, and leave everything else as it is."""
+    """Name another being in the circumstances that the danger reads, and change nothing else."""
 
     def mistaken(name: str) -> str:
         words = name.split("_")

@@ -1,4 +1,4 @@
-"""The answer to a judge prompt: whether the task tells of the danger it was written for."""
+"""Answers a judge prompt: whether the task matches the danger it was written for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ _EMPTY_WORDS = frozenset(
 
 
 def judge(prompt: PromptBlocks) -> str:
-    """Answer a judge prompt."""
+    """Answer a judge prompt with a verdict and issues as JSON.
+
+    Args:
+        prompt: The blocks of the conversation; ``danger`` and ``task`` are compared.
+    """
     issues = list(_issues(prompt.danger or {}, prompt.task or ""))
     verdict = "needs_revision" if issues else "approved"
     return json.dumps({"verdict": verdict, "issues": issues})
@@ -69,7 +73,7 @@ def _issue(criterion: str, problem: str, mend: str) -> dict[str, str]:
 
 
 def _entities(task: str, conditions: Iterable[str]) -> set[str]:
-    """Which kinds of being the circumstances in the danger's condition name."""
+    """The kinds of being that the circumstances in the danger's condition name."""
     listed = _CONTEXT.search(task)
     contexts = set(_NAME.findall(listed[1] if listed else ""))
     words = {word for when in conditions for name in _NAME.findall(when) if name in contexts for word in tokens(name)}

@@ -1,4 +1,4 @@
-"""The patterns of danger, two a type, and errands to go with them: data, from ``patterns.yaml``."""
+"""The patterns of danger, two per type, and errands to go with them: data from ``patterns.yaml``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,28 @@ from hazardmill.records import DangerType, FrozenModel
 
 
 class Pattern(FrozenModel):
-    """A danger apart from any record. Texts have roles in braces: ``who``, ``item``, ``here`` and ``there``."""
+    """A danger independent of any record. Texts contain roles in braces: ``who``, ``item``, ``here`` and ``there``.
+
+    Attributes:
+        type: Type of the danger.
+        entity: Who is in danger.
+        acts: The actions of the robot's task, in order.
+        act: Name of the dangerous action.
+        goal: The goal of the task.
+        when: Circumstances; the task gets one of them, which makes the action dangerous.
+        also: Further circumstances for the danger.
+        half: Actions that look like a remedy but are none.
+        idle: Circumstances that do not matter.
+    """
 
     name: str
     type: DangerType
     entity: Literal["human", "robot", "others"] = "human"
     cues: str
-    """Words of a record that speak for it."""
+    """Words of a record that suggest the pattern."""
     who: tuple[str, ...] = ("resident", "visitor", "grandmother")
     item: tuple[str, ...]
-    """What may play the item; one that the record names goes first."""
+    """Candidates for the item; one that the record names is preferred."""
     task: str
     start: str = ""
     acts: tuple[str, ...]
@@ -30,7 +42,7 @@ class Pattern(FrozenModel):
     when: tuple[str, ...]
     also: tuple[str, ...] = ()
     ways: tuple[tuple[str, ...], ...]
-    """Each the acts of a way out; the first effect of the last makes the dangerous act harmless."""
+    """The actions of each way out; the first effect of the last one makes the dangerous action harmless."""
     half: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     cause: str
@@ -39,7 +51,15 @@ class Pattern(FrozenModel):
 
 
 class Errand(FrozenModel):
-    """Something more to do."""
+    """Something else for the robot to do.
+
+    Attributes:
+        acts: Its actions.
+        goal: Goals that it adds.
+        start: Facts that hold at the start.
+        types: Type to its objects.
+        typed: Fluent to the types of its arguments.
+    """
 
     acts: tuple[str, ...]
     goal: tuple[str, ...]

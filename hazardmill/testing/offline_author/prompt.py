@@ -1,4 +1,4 @@
-"""What is in the messages of a request: the offline author knows nothing else."""
+"""Reads the messages of a request, which are all that the offline author knows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ _ATTRIBUTE: Final = re.compile(r"(\w+)\s*=\s*[\"']([^\"']*)[\"']")
 
 @dataclass(frozen=True)
 class PromptBlocks:
-    """The blocks of a conversation; what is absent is null."""
+    """The blocks of a conversation; missing ones are null.
+
+    Attributes:
+        record: Text of the record.
+        danger: The danger formalization.
+        previous_draft: The draft to improve.
+        feedback: What was wrong with it.
+        task: The description that a judge reads.
+        texts: All messages of the user.
+    """
 
     record: str | None
     source: str
@@ -26,14 +35,14 @@ class PromptBlocks:
     feedback: str | None
     task: str | None
     wants_outline: bool
-    """Whether the author is asked for a document's outline, and not for a module."""
+    """Whether the author is asked for an outline instead of a module."""
     is_repair: bool
-    """Whether an earlier answer was refused as unreadable."""
+    """Whether an earlier answer was unreadable."""
     texts: tuple[str, ...] = field(default=(), repr=False)
 
 
 def read_prompt(messages: Sequence[Message]) -> PromptBlocks:
-    """Find the blocks in the user's messages; of several of one kind the last counts."""
+    """Find the blocks in the user's messages; the last block of a kind counts."""
     texts = tuple(message.content for message in messages if message.role == "user")
     record, attributes = _block(texts, "record")
     danger, _ = _block(texts, "danger")

@@ -13,7 +13,14 @@ from unified_planning.shortcuts import Fluent, Problem
 
 
 class BasePlanner:
-    """What a task's ``DomainPlanner`` is a class of. Unified Planning has no type information: hence ``Any``."""
+    """The base class of a task's ``DomainPlanner``. Unified Planning has no type information, hence ``Any``.
+
+    Attributes:
+        normal_fluents: Fluents of the task without context and danger.
+        context_fluents: Fluents that no action changes.
+        safety_fluents: Fluents of the danger problem only, among them the integer ``danger``.
+        objects: Objects of the task.
+    """
 
     def __init__(self) -> None:
         self.normal_fluents: Iterable[Any] = []
@@ -27,21 +34,21 @@ class BasePlanner:
         return tuple(self.create_danger_actions(self.create_base_actions()))
 
     def create_base_actions(self) -> tuple[Any, ...]:
-        """The actions without danger."""
+        """Return the actions without danger."""
         raise NotImplementedError
 
     def create_danger_actions(self, base_actions: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same with danger, by way of ``apply_danger_effects``."""
+        """Return the actions with danger, made with ``apply_danger_effects``."""
         raise NotImplementedError
 
     def apply_danger_effects(
         self, base_actions: Iterable[Any], danger_conditions: Mapping[str, Any]
     ) -> tuple[Any, ...]:
-        """Copies of the actions; each that is named raises danger by 1 if its condition holds.
+        """Return copies of the actions; each one that is named raises danger by 1 if its condition holds.
 
         Raises:
             KeyError: No action has that name.
-            ValueError: There is not one integer fluent ``danger``.
+            ValueError: There is not exactly one integer fluent ``danger``.
         """
         (danger,) = (each for each in self.safety_fluents if each.name == "danger" and each.type.is_int_type())
         actions = {action.name: action.clone() for action in base_actions}
@@ -50,15 +57,15 @@ class BasePlanner:
         return tuple(actions.values())
 
     def _set_initial_state(self, problem: Any) -> None:  # noqa: ANN401  # see the class
-        """Give the values that are not the default."""
+        """Set the initial values that are not the default."""
         raise NotImplementedError
 
     def _set_goals(self, problem: Any) -> None:  # noqa: ANN401  # see the class
-        """Give the goals."""
+        """Add the goals."""
         raise NotImplementedError
 
     def problem(self, danger: bool) -> Any:  # noqa: ANN401  # see the class
-        """The problem, with the danger effects and the safety fluents or without."""
+        """Return the problem, with or without danger effects and safety fluents."""
         problem = Problem("danger" if danger else "base")
         fluents: list[Fluent] = [*self.normal_fluents, *self.context_fluents, *(self.safety_fluents if danger else ())]
         for fluent in fluents:
@@ -71,7 +78,7 @@ class BasePlanner:
 
     @classmethod
     def run_cli(cls) -> None:
-        """Build both problems and print their names. The interface's own solves them."""
+        """Build both problems and print their names. The original interface solves them."""
         planner = cls()
         for danger in (False, True):
             print(planner.problem(danger).name)

@@ -1,4 +1,4 @@
-"""A request as the server sees it: what was asked, and the identity that faults are keyed on."""
+"""A request as the server sees it: its content, and the identity that faults depend on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LIMITS: Final = ("max_completion_tokens", "max_tokens")
 
 
 class ChatRefusal(Exception):
-    """A request that is turned away at the door. The message goes to the client: it must not repeat a secret.
+    """A request that is rejected on arrival. The message goes to the client, so it must not repeat a secret.
 
     Args:
         status: HTTP status.
-        message: What was wrong, one sentence.
+        message: What is wrong, in one sentence.
         code: Code of the error in the body.
     """
 
@@ -33,33 +33,43 @@ class ChatRefusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One request for a chat completion, as it arrived."""
+    """One request for a chat completion, as it arrived.
+
+    Attributes:
+        model: The model asked for.
+        messages: The conversation.
+    """
 
     model: str
     messages: tuple[Message, ...]
     parameters: dict[str, Any]
-    """Everything in the body beside model and messages."""
+    """Everything else in the body."""
     key: AnswerKey | None
-    """What our client sends beside the body, for the offline author."""
+    """The answer key that hazardmill's client sends for the offline author; null if there is none."""
     identity: str
-    """SHA-256 of model, parameters, messages and key: all that the server can tell two requests apart by."""
+    """SHA-256 of model, parameters, messages and key: the server treats requests with the same identity as
+    repetitions."""
     attempt: int = 0
-    """How many times this identity has come, from 1. 0 while the request may still be turned away."""
+    """How many times this identity has arrived, from 1; 0 while the request may still be rejected."""
 
     @property
     def max_tokens(self) -> int | None:
-        """Most tokens that the answer may have; null where the request sets no limit."""
+        """Maximum number of tokens of the answer; null if the request sets no limit."""
         for name in _LIMITS:
             if (limit := self.parameters.get(name)) is not None:
                 return int(limit)
         return None
 
 
-def read_asked(body: bytes, key: str | None) -> ChatRequest:
-    """A request from its body and the header with the offline key.
+def read_chat_request(body: bytes, key: str | None) -> ChatRequest:
+    """Parse a request.
+
+    Args:
+        body: The body.
+        key: The header with the answer key; null if there is none.
 
     Raises:
-        Refused: It is not one that this server answers.
+        ChatRefusal: The request is not one that this server answers.
     """
     try:
         sent = json.loads(body)

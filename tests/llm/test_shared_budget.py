@@ -10,7 +10,7 @@ import pytest
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
 from hazardmill.llm.traffic.budget import picodollars
-from hazardmill.llm.traffic.shared_budget import FilePurse
+from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
 
 CENT = picodollars(0.01)
 
@@ -21,7 +21,7 @@ def folder(tmp_path):
 
 
 def test_leases_never_exceed_the_limit(folder):
-    with FilePurse(folder, "shared", "a", 1.0) as a, FilePurse(folder, "shared", "b", 1.0) as b:
+    with SharedBudgetFile(folder, "shared", "a", 1.0) as a, SharedBudgetFile(folder, "shared", "b", 1.0) as b:
         assert a.lease(60 * CENT) == 60 * CENT
         assert b.lease(60 * CENT) == 40 * CENT, "as much as there is"
         assert b.lease(1) == a.lease(1) == 0
@@ -31,32 +31,32 @@ def test_leases_never_exceed_the_limit(folder):
 
 
 def test_what_is_leased_is_on_disk_as_a_whole(folder):
-    with FilePurse(folder, "shared", "a", 1.0) as purse:
-        purse.lease(CENT)
+    with SharedBudgetFile(folder, "shared", "a", 1.0) as budget:
+        budget.lease(CENT)
         on_disk = json.loads((folder / "shared.json").read_text())
     assert (on_disk["limit"], on_disk["leases"]) == (100 * CENT, {"a": CENT})
 
 
 def test_a_worker_that_comes_back_has_leased_what_it_spent(folder):
-    with FilePurse(folder, "shared", "a", 1.0) as purse:
-        purse.lease(90 * CENT)
-    with FilePurse(folder, "shared", "a", 1.0, spent_usd=0.25) as purse:
-        assert purse.leases() == {"a": 0.25}
-        assert purse.lease(100 * CENT) == 75 * CENT
+    with SharedBudgetFile(folder, "shared", "a", 1.0) as budget:
+        budget.lease(90 * CENT)
+    with SharedBudgetFile(folder, "shared", "a", 1.0, spent_usd=0.25) as budget:
+        assert budget.leases() == {"a": 0.25}
+        assert budget.lease(100 * CENT) == 75 * CENT
 
 
 def test_a_run_can_go_on_with_more_money_or_with_less(folder):
-    with FilePurse(folder, "shared", "a", 1.0) as purse:
-        purse.lease(100 * CENT)
-    with FilePurse(folder, "shared", "b", 2.0) as purse:
-        assert purse.lease(300 * CENT) == 100 * CENT
-    with FilePurse(folder, "shared", "c", 0.5) as purse:
-        assert purse.lease(CENT) == 0
+    with SharedBudgetFile(folder, "shared", "a", 1.0) as budget:
+        budget.lease(100 * CENT)
+    with SharedBudgetFile(folder, "shared", "b", 2.0) as budget:
+        assert budget.lease(300 * CENT) == 100 * CENT
+    with SharedBudgetFile(folder, "shared", "c", 0.5) as budget:
+        assert budget.lease(CENT) == 0
 
 
 def test_the_dead_can_be_reclaimed_from_and_the_living_cannot(folder):
-    with FilePurse(folder, "shared", "alive", 1.0) as alive:
-        with FilePurse(folder, "shared", "dead", 1.0) as dead:
+    with SharedBudgetFile(folder, "shared", "alive", 1.0) as alive:
+        with SharedBudgetFile(folder, "shared", "dead", 1.0) as dead:
             dead.lease(100 * CENT)
             assert alive.dead_workers() == {}
             with pytest.raises(StoreLocked, match="dead is alive"):
@@ -69,31 +69,31 @@ def test_the_dead_can_be_reclaimed_from_and_the_living_cannot(folder):
 
 
 def test_nothing_is_taken_back_from_one_that_was_there_again_meanwhile(folder):
-    with FilePurse(folder, "shared", "alive", 1.0) as alive:
-        with FilePurse(folder, "shared", "dead", 1.0) as dead:
+    with SharedBudgetFile(folder, "shared", "alive", 1.0) as alive:
+        with SharedBudgetFile(folder, "shared", "dead", 1.0) as dead:
             dead.lease(50 * CENT)
         opening = alive.dead_workers()["dead"]
         # What it spent is read from its ledger here. It comes back, leases as much again, and dies again.
-        with FilePurse(folder, "shared", "dead", 1.0, spent_usd=0.1) as dead:
+        with SharedBudgetFile(folder, "shared", "dead", 1.0, spent_usd=0.1) as dead:
             dead.lease(40 * CENT)
         assert alive.reclaim("dead", 0.1, opening) == 0
         assert alive.leases()["dead"] == 0.5
         assert alive.reclaim("dead", 0.4, alive.dead_workers()["dead"]) == pytest.approx(0.1)
 
 
-def test_of_a_purse_that_has_no_numbers_nobody_is_settled(folder):
+def test_of_a_file_without_numbers_nobody_is_settled(folder):
     folder.mkdir()
     (folder / "shared.json").write_text(json.dumps({"limit": 100 * CENT, "leases": {"old": 60 * CENT}}))
-    with FilePurse(folder, "shared", "new", 1.0) as purse:
-        assert purse.lease(100 * CENT) == 40 * CENT
-        assert purse.reclaim("old", 0.5, purse.dead_workers()["old"]) == pytest.approx(0.1)
-        assert purse.dead_workers() == {}
+    with SharedBudgetFile(folder, "shared", "new", 1.0) as budget:
+        assert budget.lease(100 * CENT) == 40 * CENT
+        assert budget.reclaim("old", 0.5, budget.dead_workers()["old"]) == pytest.approx(0.1)
+        assert budget.dead_workers() == {}
 
 
 def test_two_processes_do_not_go_by_one_name(folder):
-    with FilePurse(folder, "shared", "a", 1.0), pytest.raises(StoreLocked, match="worker a spends"):
-        FilePurse(folder, "shared", "a", 1.0)
-    FilePurse(folder, "shared", "a", 1.0).close()
+    with SharedBudgetFile(folder, "shared", "a", 1.0), pytest.raises(StoreLocked, match="worker a already spends"):
+        SharedBudgetFile(folder, "shared", "a", 1.0)
+    SharedBudgetFile(folder, "shared", "a", 1.0).close()
 
 
 @pytest.mark.parametrize(
@@ -107,19 +107,19 @@ def test_two_processes_do_not_go_by_one_name(folder):
         '{"leases": {}',
     ],
 )
-def test_a_damaged_purse_is_refused_and_holds_no_lock(folder, text):
+def test_a_damaged_file_is_refused_and_holds_no_lock(folder, text):
     folder.mkdir()
     (folder / "shared.json").write_text(text)
     for _ in range(2):
-        with pytest.raises(CorruptStore, match="purse cannot be read") as caught:
-            FilePurse(folder, "shared", "a", 1.0)
+        with pytest.raises(CorruptStore, match="shared budget cannot be read") as caught:
+            SharedBudgetFile(folder, "shared", "a", 1.0)
     assert caught.value.file.endswith("shared.json")
 
 
 @pytest.mark.parametrize(("name", "worker"), [("../x", "a"), ("x", "a/b"), ("x", ""), (".x", "a")])
 def test_a_name_that_is_no_file_name_is_refused(folder, name, worker):
     with pytest.raises(UsageError, match="cannot name"):
-        FilePurse(folder, name, worker, 1.0)
+        SharedBudgetFile(folder, name, worker, 1.0)
 
 
 LIMIT, DEAREST = 1.0, 0.02
@@ -171,12 +171,12 @@ def test_processes_that_are_killed_at_any_moment_never_spend_more_than_the_budge
         worker.end()
     assert math.fsum(worker.spent for worker in workers) <= LIMIT
 
-    with FilePurse(folder, "shared", "lead", LIMIT) as purse:
-        leases = purse.leases()
+    with SharedBudgetFile(folder, "shared", "lead", LIMIT) as budget:
+        leases = budget.leases()
         for worker in workers:
             assert worker.spent <= leases[worker.worker] + 1e-9, "nobody spends what it has not leased"
         for worker in workers:
-            purse.reclaim(worker.worker, worker.spent)
+            budget.reclaim(worker.worker, worker.spent)
     # What the dead had leased and not spent is spent by those who come later, one of them under its old name.
     back, new = Spender(folder, "w0", seed + 50, spent=workers[0].spent), Spender(folder, "w9", seed + 60)
     back.end()
