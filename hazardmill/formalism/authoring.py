@@ -56,7 +56,7 @@ from hazardmill.formalism.authoring_values import (
     begin_task,
     condition_of,
     fail,
-    flat,
+    join_conditions,
     reraise,
     shows_address,
     term_of,
@@ -177,7 +177,7 @@ class Action(Entity):
         return ActionDecl(
             self.name,
             tuple(Parameter(p.name, p.type) for p in self._parameters.values()),
-            flat("and", tuple(map(Condition, self._requirements))).expr if self._requirements else True,
+            join_conditions("and", tuple(map(Condition, self._requirements))).expr if self._requirements else True,
             tuple(self._effects),
         )
 
@@ -284,7 +284,7 @@ class PlanningTask:
         atom = self._ground(fluent)
         if not atom.declaration.integer or isinstance(value, bool) or not isinstance(value, int):
             fail(f"{atom!r} cannot start as {value!r}", "initial_value is for integers; use initially for Booleans")
-        if not validation.within(value, atom.declaration):
+        if not validation.is_within_bounds(value, atom.declaration):
             fail(f"{value} is out of the bounds of {atom!r}")
         self._start(atom, value)
 
@@ -339,20 +339,20 @@ class PlanningTask:
         """
         self.build()
         if self._goal is None:
-            self._lacking("the task has no goal", "call self.goal(...) in build")
+            self._refuse_incomplete("the task has no goal", "call self.goal(...) in build")
         if not self._actions:
-            self._lacking("the task has no action", "call self.action(...) in build")
+            self._refuse_incomplete("the task has no action", "call self.action(...) in build")
         if not self._dangers:
-            self._lacking("the task has no danger", "call self.danger(action, when=...) in build")
+            self._refuse_incomplete("the task has no danger", "call self.danger(action, when=...) in build")
         if not isinstance(self.realised_by, str) or self.realised_by not in self._actions:
-            self._lacking(
+            self._refuse_incomplete(
                 f"realised_by is {self.realised_by!r}, which is no action",
                 f"set the class attribute to one of: {', '.join(sorted(self._actions))}",
             )
         title, obvious = str(self.title or ""), str(self.obvious or "")
         for what, text in (("the title", title), ("obvious", obvious)):
             if shows_address(text):
-                self._lacking(f"{what} {ADDRESSED}", IN_WORDS)
+                self._refuse_incomplete(f"{what} {ADDRESSED}", IN_WORDS)
         try:
             return Document.of(
                 types=self._types.values(),
@@ -394,7 +394,7 @@ class PlanningTask:
 
     # Checks at the line of the mistake
 
-    def _lacking(self, message: str, remedy: str) -> NoReturn:
+    def _refuse_incomplete(self, message: str, remedy: str) -> NoReturn:
         # What is not there has no line of its own: name the one where build begins.
         line = getattr(getattr(type(self).build, "__code__", None), "co_firstlineno", None)
         raise AuthoringError(message, line=line, remedy=remedy)

@@ -266,12 +266,12 @@ def term_of(value: object) -> Expr:
 
 def And(*conditions: object) -> Condition:
     """All of them hold."""
-    return flat("and", conditions)
+    return join_conditions("and", conditions)
 
 
 def Or(*conditions: object) -> Condition:
     """At least one of them holds."""
-    return flat("or", conditions)
+    return join_conditions("or", conditions)
 
 
 def Not(condition: object) -> Condition:
@@ -308,7 +308,7 @@ def Forall(type_: object, body: Callable[[Symbol], object]) -> Condition:
     return _quantify("forall", type_, body)
 
 
-def flat(head: str, conditions: tuple[object, ...]) -> Condition:
+def join_conditions(head: str, conditions: tuple[object, ...]) -> Condition:
     """Join conditions under one connective; nested ones of the same kind are merged."""
     if len(conditions) == 1 and isinstance(conditions[0], list | tuple):
         conditions = tuple(conditions[0])

@@ -229,9 +229,9 @@ class Jail:
             line = code.count("\n", 0, error.start) + 1
             return JailFailure("syntax", "the code holds text that is not Unicode", line, "write plain UTF-8")
         order = self._order(self.layers, strict=True, probe=None)
-        return self._new(order, encoded, self.limits.wall_seconds)
+        return self._start_child(order, encoded, self.limits.wall_seconds)
 
-    def _new(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> _AnyChild:
+    def _start_child(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> _AnyChild:
         output_bytes = self.limits.output_bytes
         if self._zygotes is None:
             return Child(order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
@@ -255,7 +255,7 @@ class Jail:
                     "write": [".", tempfile.gettempdir()],
                 }
                 order = self._order(wanted, strict=False, probe=probe)
-                ended = self._new(order, b"", 10.0).run()
+                ended = self._start_child(order, b"", 10.0).run()
             header, body = output.parse(ended.header + b"\n"), output.parse(ended.body)
             tried = {ability: body["abilities"][ability] for ability in ABILITIES}
         except (OSError, output.MalformedOutput, LookupError, TypeError) as error:
@@ -273,7 +273,7 @@ class Jail:
             )
         limits = self.limits
         if ended.cause == "timeout":
-            return _timeout(f"it was still running after {limits.wall_seconds:g} s")
+            return _timeout_failure(f"it was still running after {limits.wall_seconds:g} s")
         if ended.cause == "overflow":
             return JailFailure(
                 "output_too_large",
@@ -284,11 +284,11 @@ class Jail:
         if ended.cause == "cancelled":
             raise SandboxError("the draft was cancelled")
         if not ended.body:
-            return _crash(ended.returncode, limits)
+            return _crash_failure(ended.returncode, limits)
         try:
             return _report(output.parse(ended.body))
         except output.MalformedOutput as error:
-            return _forged(str(error))
+            return _forgery_failure(str(error))
 
 
 def _header(ended: ChildExit) -> dict[str, Any]:
@@ -306,13 +306,13 @@ def _report(report: dict[str, Any]) -> JailResult | JailFailure:
     if {"document"} <= set(report) <= {"document", "notes"} and isinstance(report["document"], dict):
         notes = report.get("notes", [])
         if not _are_notes(notes):
-            return _forged("its notes are none")
+            return _forgery_failure("its notes are none")
         return JailResult(report["document"], tuple((rule, output.printable(text)) for rule, text in notes))
     if set(report) != {"reason", "message", "line", "remedy"} or report["reason"] not in _REASONS:
-        return _forged("its report has parts that no report has")
+        return _forgery_failure("its report has parts that no report has")
     message, line, remedy = report["message"], report["line"], report["remedy"]
     if not isinstance(message, str) or not isinstance(remedy, str | None) or not _is_line(line):
-        return _forged("its report has values that no report has")
+        return _forgery_failure("its report has values that no report has")
     return JailFailure(
         report["reason"], output.printable(message), line, remedy if remedy is None else output.printable(remedy)
     )
@@ -331,7 +331,7 @@ def _is_line(value: object) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**7)
 
 
-def _forged(what: str) -> JailFailure:
+def _forgery_failure(what: str) -> JailFailure:
     return JailFailure(
         "forged_output",
         f"what came out of the jail is not a report: {output.printable(what)}",
@@ -340,13 +340,13 @@ def _forged(what: str) -> JailFailure:
     )
 
 
-def _timeout(what: str) -> JailFailure:
+def _timeout_failure(what: str) -> JailFailure:
     return JailFailure("timeout", what, None, "declare the task and return: no waiting, no search, no endless loop")
 
 
-def _crash(status: int, limits: Limits) -> JailFailure:
+def _crash_failure(status: int, limits: Limits) -> JailFailure:
     if -status == signal.SIGXCPU:
-        return _timeout(f"it used more than {limits.cpu_seconds} s of CPU time")
+        return _timeout_failure(f"it used more than {limits.cpu_seconds} s of CPU time")
     how = f"signal {-status}" if status < 0 else f"status {status}"
     return JailFailure(
         "crashed", f"the process ended without a report ({how})", None, "do not end the interpreter from the task"

@@ -87,7 +87,7 @@ class Provers:
 
     def _ask(self, request: bytes, memory: int, seconds: int) -> bytes:
         while True:
-            prover, fresh = self._one()
+            prover, fresh = self._take_prover()
             try:
                 answer = prover.ask(request)
             except (EOFError, OSError):
@@ -103,7 +103,7 @@ class Provers:
                 self._idle.append(prover)
             return answer
 
-    def _one(self) -> tuple[_Prover, bool]:
+    def _take_prover(self) -> tuple[_Prover, bool]:
         """A process that is idle, or a fresh one; whether it is fresh."""
         while True:
             with self._lock:

@@ -271,7 +271,7 @@ def test_renamed_names_keep_what_is_free() -> None:
     assert names.objects["mug_object"] == "mug_object"
     # What the name and its category give is somebody else's name.
     assert names.objects["Mug"] == "Mug_2"
-    assert names.changed() == {"objects": {"Mug_2": "Mug", "when_object": "when"}}
+    assert names.renames() == {"objects": {"Mug_2": "Mug", "when_object": "when"}}
 
 
 @given(

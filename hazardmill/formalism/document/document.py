@@ -296,7 +296,7 @@ def _danger_json(entry: DangerEntry) -> dict[str, Any]:
 # Reading: shapes first, here; meaning second, in checking.py.
 
 
-def _wrong(path: str, wanted: str, got: object) -> DocumentError:
+def _shape_error(path: str, wanted: str, got: object) -> DocumentError:
     try:
         shown = repr(got)
     except ValueError:
@@ -307,7 +307,7 @@ def _wrong(path: str, wanted: str, got: object) -> DocumentError:
 
 def _object(value: object, path: str, keys: frozenset[str], required: frozenset[str] | None = None) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(path, "an object", value)
+        raise _shape_error(path, "an object", value)
     unknown = sorted(str(key) for key in value.keys() - keys)
     missing = sorted((keys if required is None else required) - value.keys())
     if unknown or missing:
@@ -319,37 +319,37 @@ def _object(value: object, path: str, keys: frozenset[str], required: frozenset[
 
 def _plain_object(value: object, path: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(path, "an object", value)
+        raise _shape_error(path, "an object", value)
     return value
 
 
 def _items(top: dict[str, Any], key: str) -> Iterable[tuple[int, Any]]:
     if not isinstance(top[key], list):
-        raise _wrong(key, "a list", top[key])
+        raise _shape_error(key, "a list", top[key])
     return enumerate(top[key])
 
 
 def _string(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise _wrong(path, "a string", value)
+        raise _shape_error(path, "a string", value)
     return value
 
 
 def _integer(value: object, path: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong(path, "an integer", value)
+        raise _shape_error(path, "an integer", value)
     return value
 
 
 def _strings(value: object, path: str, count: int) -> list[str]:
     if not isinstance(value, list) or len(value) != count or not all(isinstance(item, str) for item in value):
-        raise _wrong(path, f"a list of {count} strings", value)
+        raise _shape_error(path, f"a list of {count} strings", value)
     return value
 
 
 def _read_parameters(value: object, path: str) -> tuple[Parameter, ...]:
     if not isinstance(value, list):
-        raise _wrong(path, "a list", value)
+        raise _shape_error(path, "a list", value)
     return tuple(Parameter(*_strings(item, f"{path}[{i}]", 2)) for i, item in enumerate(value))
 
 
@@ -359,7 +359,7 @@ def _optional_integer(value: object, path: str) -> int | None:
 
 def _choice(value: object, path: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise _wrong(path, " or ".join(choices), value)
+        raise _shape_error(path, " or ".join(choices), value)
     return value
 
 
@@ -377,7 +377,7 @@ def _read_fluent(value: object, path: str) -> FluentDecl:
 
 def _read_effect(value: object, path: str) -> Effect:
     if not isinstance(value, list) or len(value) != 4:
-        raise _wrong(path, "[operation, target, value, condition]", value)
+        raise _shape_error(path, "[operation, target, value, condition]", value)
     operation = _choice(value[0], f"{path}[0]", ("assign", "increase", "decrease"))
     return Effect(cast("Operation", operation), *(freeze(part) for part in value[1:]))
 
@@ -385,7 +385,7 @@ def _read_effect(value: object, path: str) -> Effect:
 def _read_action(value: object, path: str) -> ActionDecl:
     item = _object(value, path, frozenset({"name", "parameters", "precondition", "effects"}))
     if not isinstance(item["effects"], list):
-        raise _wrong(f"{path}.effects", "a list", item["effects"])
+        raise _shape_error(f"{path}.effects", "a list", item["effects"])
     return ActionDecl(
         name=_string(item["name"], f"{path}.name"),
         parameters=_read_parameters(item["parameters"], f"{path}.parameters"),
@@ -396,9 +396,9 @@ def _read_action(value: object, path: str) -> ActionDecl:
 
 def _read_initial(value: object, path: str) -> tuple[Atom, bool | int]:
     if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], list) or not value[0]:
-        raise _wrong(path, "[[fluent, object...], value]", value)
+        raise _shape_error(path, "[[fluent, object...], value]", value)
     if not isinstance(value[1], int):
-        raise _wrong(path, "a Boolean or an integer", value[1])
+        raise _shape_error(path, "a Boolean or an integer", value[1])
     return tuple(_strings(value[0], path, len(value[0]))), value[1]
 
 

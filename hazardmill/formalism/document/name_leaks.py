@@ -56,7 +56,7 @@ def leaks(name: str) -> list[str]:
     return [token for token in tokens(name) if token in LEAKING_TOKENS]
 
 
-def neutral(noun: str) -> str:
+def neutralize(noun: str) -> str:
     """A noun of a source as a neutral ``snake_case`` name."""
     name = "_".join(tokens(noun))
     return NEUTRAL_NOUNS.get(name, name)

@@ -86,7 +86,7 @@ def check_document(document: Document) -> None:
     for i, entry in enumerate(document.dangers):
         where = f"dangers[{i}]"
         if entry.action not in actions:
-            raise _unknown(where, "action", entry.action, actions)
+            raise _unknown_name_error(where, "action", entry.action, actions)
         if entry.increment == 0:
             raise DocumentError(f"{where}.increment: 0 changes nothing", remedy="give it a non-zero increment")
         check_integer(entry.increment, f"{where}.increment")
@@ -95,7 +95,7 @@ def check_document(document: Document) -> None:
         scope = {p.name: p.type for p in actions[entry.action].parameters}
         check_condition(vocabulary, entry.condition, scope, f"{where}.condition")
     if document.realised_by is not None and document.realised_by not in actions:
-        raise _unknown("realised_by", "action", document.realised_by, actions)
+        raise _unknown_name_error("realised_by", "action", document.realised_by, actions)
     if document.causes is not None:
         check_causes(document.causes, vocabulary.fluents, actions)
     check_integer(document.initial_danger, "initial_danger")
@@ -120,7 +120,7 @@ def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], pa
         if parameter.name in scope:
             raise DocumentError(f"{path}: parameter {parameter.name} is declared twice")
         if not vocabulary.knows_type(parameter.type):
-            raise _unknown(path, "type", parameter.type, vocabulary.parents)
+            raise _unknown_name_error(path, "type", parameter.type, vocabulary.parents)
         scope[parameter.name] = parameter.type
     if len(scope) > MAX_PARAMETERS:
         raise DocumentError(f"{path}: {len(scope)} parameters, at most {MAX_PARAMETERS} are allowed")
@@ -262,7 +262,7 @@ def _check_declarations(document: Document) -> Vocabulary:
         parents[declared.name] = declared.parent
     for name, parent in parents.items():
         if parent != ROOT_TYPE and parent not in parents:
-            raise _unknown(f"types[{name}]", "parent type", parent, parents)
+            raise _unknown_name_error(f"types[{name}]", "parent type", parent, parents)
         seen = {name}
         while parent != ROOT_TYPE:
             if parent in seen:
@@ -278,7 +278,7 @@ def _check_declarations(document: Document) -> Vocabulary:
         if thing.name in objects:
             raise DocumentError(f"{path}: the object is declared twice")
         if thing.type != ROOT_TYPE and thing.type not in parents:
-            raise _unknown(path, "type", thing.type, parents)
+            raise _unknown_name_error(path, "type", thing.type, parents)
         objects[thing.name] = thing.type
     fluents: dict[str, FluentDecl] = {}
     vocabulary = Vocabulary(parents, objects, fluents)
@@ -321,11 +321,11 @@ def _check_initial(document: Document, vocabulary: Vocabulary) -> None:
         if fluent.integer == isinstance(value, bool):
             raise DocumentError(f"{path}: {value!r} is no value of the {'integer' if fluent.integer else 'Boolean'}")
         if fluent.integer:
-            if not within(value, fluent):
+            if not is_within_bounds(value, fluent):
                 raise DocumentError(f"{path}: {value} is out of bounds {fluent.lower}..{fluent.upper}")
             given[fluent.name] = given.get(fluent.name, 0) + 1
     for fluent in document.fluents:
-        if not fluent.integer or within(0, fluent):
+        if not fluent.integer or is_within_bounds(0, fluent):
             continue
         wanted = prod(objects[parameter.type] for parameter in fluent.parameters)
         if given.get(fluent.name, 0) < wanted:
@@ -335,7 +335,7 @@ def _check_initial(document: Document, vocabulary: Vocabulary) -> None:
             )
 
 
-def within(value: int, fluent: FluentDecl) -> bool:
+def is_within_bounds(value: int, fluent: FluentDecl) -> bool:
     """Whether ``value`` respects the bounds of an integer fluent."""
     return (fluent.lower is None or value >= fluent.lower) and (fluent.upper is None or value <= fluent.upper)
 
@@ -404,7 +404,7 @@ def _check_quantifier(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, st
         if name in inner:
             raise DocumentError(f"{path}: {name} is in use already", remedy="give the variable another name")
         if not vocabulary.knows_type(type_):
-            raise _unknown(path, "type", type_, vocabulary.parents)
+            raise _unknown_name_error(path, "type", type_, vocabulary.parents)
         inner[name] = type_
     check_condition(vocabulary, expr[2], inner, path, depth + 1)
 
@@ -414,7 +414,7 @@ def _type_of(vocabulary: Vocabulary, arg: object, scope: Mapping[str, str], path
         raise DocumentError(f"{path}: an argument is a name, got {arg!r}")
     known = scope if arg.startswith("?") else vocabulary.objects
     if arg not in known:
-        raise _unknown(path, "parameter" if arg.startswith("?") else "object", arg, known)
+        raise _unknown_name_error(path, "parameter" if arg.startswith("?") else "object", arg, known)
     return known[arg]
 
 
@@ -424,7 +424,7 @@ def _check_application(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, s
     name, args = expr[1], expr[2:]
     fluent = vocabulary.fluents.get(name)
     if fluent is None:
-        raise _unknown(path, "fluent", name, vocabulary.fluents)
+        raise _unknown_name_error(path, "fluent", name, vocabulary.fluents)
     if len(args) != len(fluent.parameters):
         wanted = ", ".join(p.type for p in fluent.parameters) or "none"
         raise DocumentError(f"{path}: {name} takes {len(fluent.parameters)} argument(s) ({wanted}), got {len(args)}")
@@ -435,7 +435,7 @@ def _check_application(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, s
     return fluent
 
 
-def _unknown(path: str, what: str, name: str, known: Iterable[str]) -> DocumentError:
+def _unknown_name_error(path: str, what: str, name: str, known: Iterable[str]) -> DocumentError:
     import difflib
 
     names = sorted(known)

@@ -22,7 +22,7 @@ from hazardmill.errors import NotExpressible
 from hazardmill.formalism import authoring
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, Document, Effect, FluentDecl, TypeDecl
 from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, render
-from hazardmill.formalism.formats.python_names import RESERVED, class_name, quote, spelled
+from hazardmill.formalism.formats.python_names import RESERVED, class_name, quote, spell_names
 
 _WIDTH: Final = 112
 _BUILD_INDENT: Final = 8
@@ -58,7 +58,7 @@ class _Module:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._kinds = {fluent.name: fluent.kind for fluent in document.fluents}
-        self._names = spelled(document)
+        self._names = spell_names(document)
 
     def text(self) -> str:
         document = self._document
@@ -93,7 +93,7 @@ class _Module:
     # Declarations
 
     def _types(self) -> Iterator[str]:
-        for declared in _fathers_first(self._document.types):
+        for declared in _parents_first(self._document.types):
             parent = "" if declared.parent == ROOT_TYPE else f", {self._python('type', declared.parent)}"
             yield f"{self._python('type', declared.name)} = self.type({quote(declared.name)}{parent})"
 
@@ -106,7 +106,7 @@ class _Module:
             if len(names) == 1:
                 yield f"{targets} = self.object({quote(names[0])}, {declared})"
             else:
-                yield from _laid_out(_Call(f"{targets} = self.objects", (declared, *map(quote, names))))
+                yield from _lay_out(_Call(f"{targets} = self.objects", (declared, *map(quote, names))))
 
     def _of_kind(self, kind: str) -> Iterator[FluentDecl]:
         return (fluent for fluent in self._document.fluents if fluent.kind == kind)
@@ -140,11 +140,11 @@ class _Module:
                 # From the first that Python has no keyword for, so that all keep their order.
                 odd.append(f"{quote(word)}: {type_}")
         arguments = [quote(action.name), *plain, *([f"**{{{', '.join(odd)}}}"] if odd else [])]
-        yield from _laid_out(_Call(f"{name} = self.action", tuple(arguments)))
+        yield from _lay_out(_Call(f"{name} = self.action", tuple(arguments)))
         scope = {parameter.name: _of(name, parameter.name.removeprefix("?")) for parameter in action.parameters}
         if action.precondition is not True:
             conditions = self._conjuncts(action.precondition, scope, f"{where}, precondition")
-            yield from _laid_out(_Call(f"{name}.requires", conditions))
+            yield from _lay_out(_Call(f"{name}.requires", conditions))
         yield from self._effects(action, name, scope)
 
     def _effects(self, action: ActionDecl, name: str, scope: dict[str, str]) -> Iterator[str]:
@@ -156,7 +156,7 @@ class _Module:
         for method, value in (("sets", True), ("clears", False)):
             targets = [self._apply(effect.target, scope) for effect in plain if effect.value is value]
             if targets:
-                yield from _laid_out(_Call(f"{name}.{method}", tuple(targets)))
+                yield from _lay_out(_Call(f"{name}.{method}", tuple(targets)))
         for effect in action.effects:
             if not _is_plain(effect):
                 yield from self._other_effect(effect, name, scope, where)
@@ -170,17 +170,17 @@ class _Module:
             arguments.append(self._term(effect.value, scope, where))
         if effect.condition is not True:
             arguments.append(_keyword("when=", self._condition(effect.condition, scope, where)))
-        yield from _laid_out(_Call(f"{name}.{method}", tuple(arguments)))
+        yield from _lay_out(_Call(f"{name}.{method}", tuple(arguments)))
 
     def _ends(self) -> Iterator[str]:
         document = self._document
         held = [self._atom(atom) for atom, value in document.initial if value is True]
         if held:
-            yield from _laid_out(_Call("self.initially", tuple(held)))
+            yield from _lay_out(_Call("self.initially", tuple(held)))
         for atom, value in document.initial:
             if value is not True:
                 yield f"self.initial_value({self._atom(atom)}, {value})"
-        yield from _laid_out(_Call("self.goal", self._conjuncts(document.goal, {}, "goal")))
+        yield from _lay_out(_Call("self.goal", self._conjuncts(document.goal, {}, "goal")))
         actions = {action.name: action for action in document.actions}
         for entry in document.dangers:
             name = self._python("action", entry.action)
@@ -195,7 +195,7 @@ class _Module:
                 arguments.append(f"danger_type={quote(entry.danger_type)}")
             if entry is document.dangers[0]:
                 arguments += self._causes()
-            yield from _laid_out(_Call("self.danger", tuple(arguments)))
+            yield from _lay_out(_Call("self.danger", tuple(arguments)))
         limits = (("initial", document.initial_danger), ("maximum", document.max_danger))
         if any(value for _, value in limits):
             yield f"self.danger_limits({', '.join(f'{side}={value}' for side, value in limits if value)})"
@@ -341,11 +341,11 @@ def _keyword(words: str, code: Code) -> Code:
     return _Call(words + code.head, code.arguments, None if code.inline is None else words + code.inline)
 
 
-def _laid_out(code: Code, indent: int = 0, tail: str = "") -> list[str]:
+def _lay_out(code: Code, indent: int = 0, tail: str = "") -> list[str]:
     line = f"{' ' * indent}{_inline(code)}{tail}"
     if isinstance(code, str) or len(line) <= _WIDTH:
         return [line]
-    inner = [each for argument in code.arguments for each in _laid_out(argument, indent + 4, ",")]
+    inner = [each for argument in code.arguments for each in _lay_out(argument, indent + 4, ",")]
     return [f"{' ' * indent}{code.head}(", *inner, f"{' ' * indent}){tail}"]
 
 
@@ -369,7 +369,7 @@ def _has_arguments(expr: Expr) -> bool:
 # Order
 
 
-def _fathers_first(types: Sequence[TypeDecl]) -> Iterator[TypeDecl]:
+def _parents_first(types: Sequence[TypeDecl]) -> Iterator[TypeDecl]:
     left, done = list(types), {ROOT_TYPE}
     while left:
         # Well-formed types have no circle, so that each round finds one.

@@ -37,7 +37,7 @@ def class_name(document: Document) -> str:
     return spelled if spelled.isidentifier() and spelled not in RESERVED else f"Task{spelled}"
 
 
-def spelled(document: Document) -> dict[tuple[str, str], str]:
+def spell_names(document: Document) -> dict[tuple[str, str], str]:
     """A Python name for each kind and name that is declared: its own where that can be, fluents first."""
     names = [("fluent", fluent.name) for fluent in document.fluents]
     names += [("object", thing.name) for thing in document.objects]

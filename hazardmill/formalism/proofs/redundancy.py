@@ -151,16 +151,16 @@ class _Entry:
         found = self._seen.get(action)
         if found is None:
             self._effort.hold(self._instance_bytes)
-            judged = self._judge(self._form, (), "and", action.binding)
-            found = self._seen[action] = judged, Reads(self._system, (self._form,), action.binding), set()
-        judged, reads, keys = found
+            judge = self._judge(self._form, (), "and", action.binding)
+            found = self._seen[action] = judge, Reads(self._system, (self._form,), action.binding), set()
+        judge, reads, keys = found
         key = reads.key(bits, numbers)
         if key not in keys:
             self._effort.spend(self._work)
             self._effort.hold(self._key_bytes)
             keys.add(key)
             for mask in self._copies:
-                self._matter |= judged(bits ^ mask, numbers)[1]
+                self._matter |= judge(bits ^ mask, numbers)[1]
             self.decided = self._matter == self._all
         return self.decided
 
@@ -171,9 +171,9 @@ class _Entry:
             return EntryLiterals(self._place, None, (*flags, "limit"))
         if self._literals and not self._seen:
             flags.append("empty")
-        return EntryLiterals(self._place, tuple(self._redundant()), tuple(flags))
+        return EntryLiterals(self._place, tuple(self._find_redundant()), tuple(flags))
 
-    def _redundant(self) -> Iterator[Redundant]:
+    def _find_redundant(self) -> Iterator[Redundant]:
         """The literals that matter nowhere. Of a condition of thousands of them only the first are told."""
         told = 0
         for path, literal, connective in self._literals:
@@ -208,11 +208,11 @@ _NEUTRAL: Final[Mapping[Connective, bool]] = {"and": True, "or": False}
 
 
 def _literal(compiled: CompiledCondition, bit: int, matters_if: bool) -> _Judged:
-    def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
+    def judge(bits: int, numbers: Numbers) -> tuple[bool, int]:
         truth = compiled.holds(bits, numbers)
         return truth, bit if truth == matters_if else 0
 
-    return judged
+    return judge
 
 
 def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
@@ -223,7 +223,7 @@ def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
     them the same way, so no other part comes to the absorbing value when these leave it.
     """
 
-    def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
+    def judge(bits: int, numbers: Numbers) -> tuple[bool, int]:
         absorbed, everywhere, elsewhere = False, -1, 0
         for part in parts:
             truth, matter = part(bits, numbers)
@@ -236,7 +236,7 @@ def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
                 return absorbing, 0
         return (absorbing, everywhere) if absorbed else (not absorbing, elsewhere)
 
-    return judged
+    return judge
 
 
 def _literals(expr: Expr, connective: Connective, path: Path) -> Iterator[tuple[Path, Expr, Connective]]:

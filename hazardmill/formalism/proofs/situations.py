@@ -97,7 +97,7 @@ def universe(system: System, action: str, conditions: Sequence[Expr]) -> Univers
     single_flips = len(context) > MOST_CONTEXT
     most = 1 if single_flips else len(context)
     flips = tuple(chosen for count in range(most + 1) for chosen in itertools.combinations(context, count))
-    if read and {atom[0] for atom in read} & _deciding(system):
+    if read and {atom[0] for atom in read} & _deciding_fluents(system):
         return Universe(system, action, context, single_flips, flips, ((),))
     return Universe(system, action, context, single_flips, ((),), flips)
 
@@ -238,7 +238,7 @@ def _mask(system: System, flips: Flips) -> int:
     return mask
 
 
-def _deciding(system: System) -> set[str]:
+def _deciding_fluents(system: System) -> set[str]:
     """Names of the fluents that decide what is possible, what effects do, or that effects write."""
     names: set[str] = set()
     for action in system.document.actions:

@@ -172,8 +172,8 @@ class ScriptSearch:
             self._follow_free_moves(layer)
             self._layers.append(layer)
             if any(n in self._ways.goals and self._fits(danger) for n, danger in self._at_end(layer).items()):
-                return self._least()
-            layer = self._next(layer)
+                return self._least_script()
+            layer = self._next_layer(layer)
         return None
 
     def _at_end(self, layer: _Layer) -> dict[int, int]:
@@ -201,7 +201,7 @@ class ScriptSearch:
                 for way in self._free(place, number, self._ways.edges, self._ways.keep):
                     self._reach(layer, way.place, way.number, danger + way.increment)
 
-    def _next(self, layer: _Layer) -> _Layer:
+    def _next_layer(self, layer: _Layer) -> _Layer:
         """The layer whose scripts cost one more."""
         for place, nodes in layer.items():
             self._best.update(((place, number), danger) for number, danger in nodes.items())
@@ -242,7 +242,7 @@ class ScriptSearch:
         after = place if kind == "insert" else place + 1
         return _Way(Move(kind, place, action), after, target, 0 if self._most is None else increment)
 
-    def _least(self) -> list[Move]:
+    def _least_script(self) -> list[Move]:
         """Of the scripts through the layers whose danger fits, the least: greedy along the danger to go."""
         to_go = self._danger_to_go()
         script: list[Move] = []

@@ -99,24 +99,24 @@ def repair_plan(
     effort = Effort(limit, 0, None if timeout_s is None else timeout_s / 2, system.size.state_bytes)
     refusal: SearchLimitReached | None = None
     try:
-        script = _cheapest(system, steps, most, effort)
+        script = _find_cheapest(system, steps, most, effort)
         expanded = effort.expanded
     except SearchLimitReached as refused:
         refusal = refused
-        script, fallback = _towards_a_known_plan(system, steps, wanted, limit, deadline, refused)
+        script, fallback = _repair_towards_known_plan(system, steps, wanted, limit, deadline, refused)
         expanded = effort.expanded + fallback
     if script is None:
         return Repair(wanted, given, expanded=expanded)
     causes = Causes(judge, script, steps, given, most, lambda: deadline is not None and time.monotonic() > deadline)
     if refusal is not None:
-        causes.leave_out_what_is_not_needed()
+        causes.drop_needless_moves()
     edits = tuple(
         Edit(
             move.kind,
             move.place + 1,
             None if move.kind == "insert" else given[move.place],
             None if move.action is None else move.action.text,
-            causes.of(number) or AS_A_WHOLE,
+            causes.cause_of(number) or AS_A_WHOLE,
         )
         for number, move in enumerate(causes.script)
         if move.kind != "keep"
@@ -137,7 +137,7 @@ def repair_plan(
     )
 
 
-def _cheapest(system: System, steps: Steps, most: int | None, effort: Effort) -> list[Move] | None:
+def _find_cheapest(system: System, steps: Steps, most: int | None, effort: Effort) -> list[Move] | None:
     actions = system.all_actions(effort.watch_the_clock)
     effort.widen(width(actions) + system.goal_work)
     falls = any(entry.increment < 0 for entry in system.document.dangers)
@@ -145,7 +145,7 @@ def _cheapest(system: System, steps: Steps, most: int | None, effort: Effort) ->
     return ScriptSearch(space, steps, system.document.initial_danger, most, falls).run()
 
 
-def _towards_a_known_plan(
+def _repair_towards_known_plan(
     system: System, steps: Steps, wanted: Wanted, limit: int, deadline: float | None, refused: SearchLimitReached
 ) -> tuple[list[Move] | None, int]:
     """The cheapest script to a shortest plan of the task, or None as a proof that there is none; and the expansions.
@@ -153,12 +153,12 @@ def _towards_a_known_plan(
     Raises:
         SearchLimitReached: No plan was found in the limit either.
     """
-    attempt = attempt_to_solve(system, limit, _left(deadline))
+    attempt = attempt_to_solve(system, limit, _seconds_left(deadline))
     kinds = [True] if wanted == "safe" else [True, False]
     if all(kind in attempt.found and attempt.found[kind] is None for kind in kinds):
         return None, attempt.expanded
     scripts: list[list[Move]] = []
-    effort = Effort(limit, 0, _left(deadline))
+    effort = Effort(limit, 0, _seconds_left(deadline))
     for kind in kinds:
         known = attempt.found.get(kind)
         if known is not None:
@@ -170,7 +170,7 @@ def _towards_a_known_plan(
     return min(scripts, key=_cost), attempt.expanded
 
 
-def _left(deadline: float | None) -> float | None:
+def _seconds_left(deadline: float | None) -> float | None:
     return None if deadline is None else deadline - time.monotonic()
 
 

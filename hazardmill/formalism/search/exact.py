@@ -135,7 +135,7 @@ def _by_layers(system: System, actions: list[GroundAction], effort: Effort, foun
         for safe, question in list(asked.items()):
             question.advance()
             if question.answered:
-                found[safe] = None if question.plan is None else _fitting(question.plan)
+                found[safe] = None if question.plan is None else _check_length(question.plan)
                 del asked[safe]
 
 
@@ -154,7 +154,7 @@ def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, 
     for node in queue:
         bits, numbers, danger, _ = node
         if goal.holds(bits, numbers) and (danger < ceiling) not in found:
-            found[danger < ceiling] = _fitting(_path(came_from, node))
+            found[danger < ceiling] = _check_length(_path(came_from, node))
             if len(found) == kinds:
                 break
         # Danger never falls: beyond the limit only an unsafe plan can follow.
@@ -186,7 +186,7 @@ def _path(came_from: dict[_Node, tuple[_Node, GroundAction] | None], node: _Node
     return tuple(reversed(actions))
 
 
-def _fitting(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
+def _check_length(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
     """The plan, unless it is so long that nobody can read or judge it."""
     if sum(len(action.text) + 1 for action in plan) > MAX_TEXT:
         raise SearchLimitReached(

@@ -136,7 +136,7 @@ class LayerQuery:
         """
         graph, layer = self._graph, self._layers[-1]
         if any(number in graph.goals and self._fits(self._sign * value) for number, value in layer.items()):
-            self.plan = self._least()
+            self.plan = self._least_plan()
             self.answered = True
             return
         improved: Layer = {}
@@ -154,7 +154,7 @@ class LayerQuery:
         graph.kept += len(improved)
         self.answered = not improved
 
-    def _least(self) -> Plan:
+    def _least_plan(self) -> Plan:
         """Of the plans through the layers whose danger fits, the least: greedy along the cost-to-go."""
         graph, sign = self._graph, self._sign
         to_go: list[Layer] = [{number: 0 for number in self._layers[-1] if number in graph.goals}]

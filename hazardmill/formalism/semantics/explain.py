@@ -54,7 +54,7 @@ def term_value(system: System, expr: Expr, numbers: Numbers) -> int:
     return first - rest[0] if expr[0] == "-" else first + sum(rest)
 
 
-def unmet(system: System, expr: Expr, bits: int, numbers: Numbers) -> tuple[str, ...]:
+def unmet_literals(system: System, expr: Expr, bits: int, numbers: Numbers) -> tuple[str, ...]:
     """The literals that keep a ground condition (negation normal form) from holding, each once, in order."""
     return tuple(dict.fromkeys(render(literal) for literal in _unmet(system, expr, bits, numbers)))
 

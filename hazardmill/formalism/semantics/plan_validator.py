@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hazardmill.formalism.document.plan_text import PlanReader
-from hazardmill.formalism.semantics.explain import ground_nnf, support, unmet
+from hazardmill.formalism.semantics.explain import ground_nnf, support, unmet_literals
 from hazardmill.formalism.semantics.safety_intention import Mode, Relaxation
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
@@ -118,7 +118,7 @@ class PlanValidator:
         executed = not trace or trace[-1].applicable
         missing: tuple[str, ...] = ()
         if executed:
-            missing = unmet(system, ground_nnf(system, system.document.goal, {}), bits, numbers)
+            missing = unmet_literals(system, ground_nnf(system, system.document.goal, {}), bits, numbers)
         feasible = executed and system.goal.holds(bits, numbers)
         safe = feasible and danger <= system.document.max_danger
         return PlanVerdict(
@@ -151,7 +151,9 @@ class PlanValidator:
     def _why_not(self, action: GroundAction, bits: int, numbers: tuple[int, ...]) -> tuple[str, ...]:
         if action.pre.holds(bits, numbers):
             return ("its effects conflict, or leave the bounds of a fluent",)
-        return unmet(self.system, ground_nnf(self.system, action.decl.precondition, action.binding), bits, numbers)
+        return unmet_literals(
+            self.system, ground_nnf(self.system, action.decl.precondition, action.binding), bits, numbers
+        )
 
     def _why_ungroundable(self, tokens: tuple[str, ...]) -> str:
         name = self.reader.action_name(tokens[0])

@@ -93,12 +93,12 @@ class Relaxation:
         """Move the first integer fluent, left to right, that alone can make the comparison hold, minimally."""
         for fluent in dict.fromkeys(fluents_of(comparison)):
             index = self.system.index(fluent[1:])
-            value = self._nearest(comparison, negated, numbers, index)
+            value = self._nearest_value(comparison, negated, numbers, index)
             if value is not None:
                 return (*numbers[:index], value, *numbers[index + 1 :])
         return numbers
 
-    def _nearest(self, comparison: Expr, negated: bool, numbers: Numbers, index: int) -> int | None:
+    def _nearest_value(self, comparison: Expr, negated: bool, numbers: Numbers, index: int) -> int | None:
         """The value of one fluent nearest to its present one for which the comparison holds; ties: the lower.
 
         Both sides are linear in the fluent, so their difference is ``slope * value + rest``.

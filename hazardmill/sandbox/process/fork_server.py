@@ -82,7 +82,7 @@ def _prepare(workload: str, path: list[str]) -> Callable[[str], bytes]:
     module = importlib.import_module(workload)
     unicodedata.normalize("NFKC", "")
     module.prepare()
-    isolation.point_standard_nowhere()
+    isolation.redirect_standard_streams()
     isolation.warm()
     os.fchdir(nowhere)
     os.close(nowhere)
@@ -173,7 +173,7 @@ class _Nursery:
             zygote = os.getpid()
             pid = os.fork()
             if pid == 0:
-                _be_born(told, zygote, code, output, self._run)
+                _enter_child(told, zygote, code, output, self._run)
             self._lines[pid] = line
             self._pids[number] = pid
             self._poll.register(number, select.POLLIN)
@@ -223,7 +223,7 @@ class _Nursery:
         del self._pids[line]
 
 
-def _be_born(order: child_main.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
+def _enter_child(order: child_main.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
     """What a child does from fork to end; it must never return into the loop of its parent."""
     try:
         # The handler of SIGCHLD may stay: it does nothing.

@@ -165,7 +165,7 @@ def apply(wanted: Iterable[str], resources: Resources, parent: int) -> tuple[tup
     return tuple(standing), missing
 
 
-def point_standard_nowhere() -> None:
+def redirect_standard_streams() -> None:
     """Point descriptors 0, 1 and 2 at nothing."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):

@@ -22,7 +22,7 @@ def main(order_json: str) -> NoReturn:
     order = json.loads(order_json)
     unicodedata.normalize("NFKC", "")
     code = sys.stdin.buffer.read().decode("utf-8")
-    isolation.point_standard_nowhere()
+    isolation.redirect_standard_streams()
     workload = importlib.import_module(order["workload"])
     workload.prepare()
     # A draft may import what is loaded and nothing else, whether or not Landlock stands.

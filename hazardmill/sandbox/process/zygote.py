@@ -287,7 +287,7 @@ class ForkedChild:
         return ChildExit(header, body, "cancelled" if self._cancelled else cause, _read_status(status))
 
     def _send(self, zygote: Zygote, writable: int, line: socket.socket) -> Serving:
-        code = _readable(self._code)
+        code = _code_descriptor(self._code)
         try:
             return zygote.order(self._order, code, writable, line.fileno())
         finally:
@@ -309,7 +309,7 @@ def _is_here(folder: str) -> bool:
         return False
 
 
-def _readable(code: bytes) -> int:
+def _code_descriptor(code: bytes) -> int:
     """A descriptor to read the code from: of a file and not a pipe, so that a child that does not read holds up nobody.
 
     The child has closed it before the code runs.

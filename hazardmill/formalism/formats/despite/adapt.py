@@ -88,9 +88,9 @@ def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> Despit
     """
     rewriter = _Rewriter(document, (danger or {}).get("danger_type"))
     # What an author claims of the formalization has no place in a folder of DESPITE.
-    changed = replace(rewriter.rewritten(), causes=None, obvious=None)
+    changed = replace(rewriter.rewrite(), causes=None, obvious=None)
     names = _names(changed)
-    renames = names.changed()
+    renames = names.renames()
     lost = list(rewriter.lost)
     for category, table in renames.items():
         kind = category.removesuffix("s")
@@ -133,7 +133,7 @@ class _Rewriter:
         """What was changed, each once."""
         return tuple(self._lost)
 
-    def rewritten(self) -> Document:
+    def rewrite(self) -> Document:
         """The task, changed where it must be."""
         document = self._document
         dangers = list(self._dangers())
@@ -216,7 +216,7 @@ class _Rewriter:
             return expr if self._may_be_the_same(expr[1], expr[2], scope, where) else False
         if head in QUANTIFIERS:
             return self._quantify(expr, scope, where)
-        if head in _TURNED and not _comes_back(expr):
+        if head in _TURNED and not _is_swapped_back(expr):
             self._note("comparison_turned", f"{where} has a {head} that would come back as a {_TURNED[head]}")
             return (_TURNED[head], expr[2], expr[1])
         if head not in ("and", "or", "not", "imply"):
@@ -249,7 +249,7 @@ class _Rewriter:
         return (expr[0], expr[1], body)
 
 
-def _comes_back(comparison: Expr) -> bool:
+def _is_swapped_back(comparison: Expr) -> bool:
     head, left, right = comparison
     if head in (">", ">="):
         return isinstance(right, int) and not isinstance(left, int)
@@ -266,7 +266,7 @@ def _names(document: Document) -> PddlNames:
         table: Mapping[str, str] = getattr(names, category)
         for name, written in table.items():
             if written.lower() == DANGER:
-                other = names.fresh(f"{name}_{category.removesuffix('s')}")
+                other = names.unused_name(f"{name}_{category.removesuffix('s')}")
                 names = replace(names, **{category: {**table, name: other}})
     return names
 

@@ -106,7 +106,7 @@ def _conditions(document: Document) -> Iterator[Expr]:
 
 def _module_names(document: Document) -> dict[str, str]:
     """Name to Python name. All names of such a document differ, whatever they name."""
-    names = [declared.name for declared in _fathers_first(document)]
+    names = [declared.name for declared in _parents_first(document)]
     names += [fluent.name for fluent in document.fluents]
     names += [thing.name for thing in document.objects]
     names += [action.name for action in document.actions]
@@ -132,7 +132,7 @@ def _spell_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return {name: spelled[name] for name in names}
 
 
-def _fathers_first(document: Document) -> list[Parameter]:
+def _parents_first(document: Document) -> list[Parameter]:
     """The declared types and their fathers, each after its father."""
     left = [Parameter(declared.name, declared.parent) for declared in document.types]
     done = {ROOT_TYPE}
@@ -168,7 +168,7 @@ class _Module:
             "",
             *(["from collections import OrderedDict", ""] if self._ordered else []),
             "from src.planner.solver import BasePlanner",
-            *_laid_out("from unified_planning.shortcuts import ", self._write_import(), 0),
+            *_lay_out("from unified_planning.shortcuts import ", self._write_import(), 0),
             "",
             *self._table(),
             *body,
@@ -198,7 +198,7 @@ class _Module:
         types = sections[0][1]
         if self._rooted:
             types += self._write_assignment(names[ROOT_TYPE], self._call("UserType", _quote(ROOT_TYPE)), 0)
-        for declared in _fathers_first(document):
+        for declared in _parents_first(document):
             father = [] if declared.type == ROOT_TYPE and not self._rooted else [names[declared.type]]
             call = self._call("UserType", _quote(declared.name), *father)
             types += self._write_assignment(names[declared.name], call, 0)
@@ -247,14 +247,14 @@ class _Module:
         return [self._names[fluent.name] for fluent in self._document.fluents if fluent.kind == kind]
 
     def _container(self, attribute: str, items: Sequence[str]) -> list[str]:
-        return _laid_out(f"self.{attribute} = ", _Call("", tuple(items), "[]"), 8)
+        return _lay_out(f"self.{attribute} = ", _Call("", tuple(items), "[]"), 8)
 
     def _base_actions(self) -> list[str]:
         lines: list[str] = []
         for action in self._document.actions:
             lines += [*self._action(action), ""]
         items = tuple(self._names[action.name] for action in self._document.actions)
-        return [*lines, *_laid_out("return ", _Call("", items, "()"), 8, as_tuple=True)]
+        return [*lines, *_lay_out("return ", _Call("", items, "()"), 8, as_tuple=True)]
 
     def _action(self, action: ActionDecl) -> list[str]:
         own = self._names[action.name]
@@ -267,14 +267,14 @@ class _Module:
         scope, locals_ = self._locals(exprs, action.parameters, own)
         lines += locals_
         for part in parts:
-            lines += _laid_out("", self._call(f"{own}.add_precondition", self._expr(part, scope)), 8)
+            lines += _lay_out("", self._call(f"{own}.add_precondition", self._expr(part, scope)), 8)
         for effect in action.effects:
             method = {"assign": "add_effect"}.get(effect.operation, f"add_{effect.operation}_effect")
             value = str(effect.value) if isinstance(effect.value, bool) else self._expr(effect.value, scope)
             items = [self._expr(effect.target, scope), value]
             if effect.condition is not True:
                 items.append(self._expr(effect.condition, scope))
-            lines += _laid_out("", self._call(f"{own}.{method}", *items), 8)
+            lines += _lay_out("", self._call(f"{own}.{method}", *items), 8)
         return lines
 
     def _danger_actions(self) -> list[str]:
@@ -299,14 +299,14 @@ class _Module:
         lines: list[str] = []
         for atom, value in self._document.initial:
             call = self._call("problem.set_initial_value", self._expr(("fluent", *atom), {}), str(value))
-            lines += _laid_out("", call, 8)
+            lines += _lay_out("", call, 8)
         return lines
 
     def _goals(self) -> list[str]:
         parts = _conjuncts(self._document.goal)
         scope, lines = self._locals(parts, (), "")
         for part in parts:
-            lines += _laid_out("", self._call("problem.add_goal", self._expr(part, scope)), 8)
+            lines += _lay_out("", self._call("problem.add_goal", self._expr(part, scope)), 8)
         return lines
 
     # Names inside a method
@@ -390,7 +390,7 @@ class _Module:
         return _Call(function, items)
 
     def _write_assignment(self, target: str, value: Code, indent: int) -> list[str]:
-        return _laid_out(f"{target} = ", value, indent)
+        return _lay_out(f"{target} = ", value, indent)
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
@@ -409,20 +409,20 @@ def _quote(name: str) -> str:
     return f'"{name}"'
 
 
-def _flat(code: Code, as_tuple: bool = False) -> str:
+def _on_one_line(code: Code, as_tuple: bool = False) -> str:
     if isinstance(code, str):
         return code
     only = "," if as_tuple and len(code.items) == 1 else ""
-    return f"{code.head}{code.ends[0]}{', '.join(map(_flat, code.items))}{only}{code.ends[1]}"
+    return f"{code.head}{code.ends[0]}{', '.join(map(_on_one_line, code.items))}{only}{code.ends[1]}"
 
 
-def _laid_out(before: str, code: Code, indent: int, after: str = "", as_tuple: bool = False) -> list[str]:
+def _lay_out(before: str, code: Code, indent: int, after: str = "", as_tuple: bool = False) -> list[str]:
     """The lines of ``before``, the code, ``after``: on one line if that fits, else each item on lines of its own."""
     margin = " " * indent
-    flat = f"{margin}{before}{_flat(code, as_tuple)}{after}"
+    flat = f"{margin}{before}{_on_one_line(code, as_tuple)}{after}"
     if len(flat) <= _WIDTH or isinstance(code, str) or not code.items:
         return [flat]
     lines = [f"{margin}{before}{code.head}{code.ends[0]}"]
     for item in code.items:
-        lines += _laid_out("", item, indent + 4, ",")
+        lines += _lay_out("", item, indent + 4, ",")
     return [*lines, f"{margin}{code.ends[1]}{after}"]

@@ -324,30 +324,32 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
 
 def _restore(document: Document, claims: Claims) -> Document:
     """The task with what its code cannot say: the type of its dangers, and what an export of ours keeps."""
-    typed = _with(document, claims.danger_type, {}, document.realised_by)
+    typed = _with_declarations(document, claims.danger_type, {}, document.realised_by)
     exported = claims.exported or {}
     if exported.get("code_document_hash") != document.hash:
         return typed
     # What every folder of DESPITE has may have been corrected since.
     types = exported.get("danger_types") if claims.danger_type is None else None
     try:
-        return _with(typed, None, types if isinstance(types, dict) else {}, exported.get("realised_by"))
+        return _with_declarations(typed, None, types if isinstance(types, dict) else {}, exported.get("realised_by"))
     except DocumentError:
         # Somebody changed it by hand; the rest says all that counts.
         return typed
 
 
-def _with(document: Document, danger_type: str | None, types: Mapping[str, object], realised_by: object) -> Document:
+def _with_declarations(
+    document: Document, danger_type: str | None, types: Mapping[str, object], realised_by: object
+) -> Document:
     """The task with that type of all dangers, or one for each action; where there is neither, as they were."""
     value = document.to_json()
     entries = [
-        {**entry, "danger_type": danger_type or _only(types.get(entry["action"])) or entry["danger_type"]}
+        {**entry, "danger_type": danger_type or _only_type(types.get(entry["action"])) or entry["danger_type"]}
         for entry in value["dangers"]
     ]
     return Document.from_json({**value, "realised_by": realised_by, "dangers": entries})
 
 
-def _only(types: object) -> object:
+def _only_type(types: object) -> object:
     return types[0] if isinstance(types, list) and len(types) == 1 else None
 
 

@@ -39,7 +39,7 @@ class PddlNames:
     types: Mapping[str, str]
     variables: Mapping[str, str]
 
-    def changed(self) -> dict[str, dict[str, str]]:
+    def renames(self) -> dict[str, dict[str, str]]:
         """``{category: {written: original}}`` of the renamed ones, empty categories left out."""
         table: dict[str, dict[str, str]] = {}
         for category in CATEGORIES:
@@ -57,7 +57,7 @@ class PddlNames:
         """A type as written; ``object`` is PDDL's own."""
         return type_ if type_ == ROOT_TYPE else self.types[type_]
 
-    def fresh(self, wanted: str) -> str:
+    def unused_name(self, wanted: str) -> str:
         """``wanted``, numbered if that name is taken."""
         groups = (self.actions, self.objects, self.fluents, self.types)
         taken = {name.lower() for group in groups for name in group.values()}
@@ -171,7 +171,7 @@ class DeclaredNames:
         close = difflib.get_close_matches(written.lower(), known, n=1)
         return f"did you mean {close[0]}?" if close else f"declared {category}: {', '.join(known[:12]) or 'none'}"
 
-    def strangers(self) -> Iterator[tuple[str, str]]:
+    def undeclared_names(self) -> Iterator[tuple[str, str]]:
         """``(category, written)`` of the table's names that nobody declared."""
         for category, renamed in self._table.items():
             yield from ((category, written) for written in renamed if written not in self._names[category])

@@ -272,7 +272,7 @@ class _Reader:
             keyword = key.lower if isinstance(key, PddlWord) else ""
             if keyword not in (":parameters", ":precondition", ":effect") or value is None or keyword in fields:
                 remedy = "an action has :parameters, :precondition and :effect, once each"
-                raise self._domain.strange(key, keyword, remedy)
+                raise self._domain.unexpected_error(key, keyword, remedy)
             fields[keyword] = value
         expressions = self._expressions(self._domain)
         listed = fields.get(":parameters", Group((), group.line))
@@ -397,7 +397,7 @@ class _Reader:
             check_condition(self._vocabulary(), entry.condition, scope, f"dangers[{i}].condition")
 
     def _refuse_strangers(self) -> None:
-        for category, written in self._names.strangers():
+        for category, written in self._names.undeclared_names():
             raise self._side.refuse(
                 f"names.{category}.{written}", "the PDDL does not hold that name", self._names.remedy(category, written)
             )

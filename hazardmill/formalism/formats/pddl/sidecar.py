@@ -129,7 +129,7 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
     if not isinstance(given, Path):
         return _Shape("the sidecar").read(given)
     try:
-        value = json.loads(read_regular(given).decode("utf-8-sig"), object_pairs_hook=_once)
+        value = json.loads(read_regular(given).decode("utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
     except OSError as error:
         message, remedy = f"the sidecar cannot be read: {error.strerror}", "check the path"
     except UnicodeDecodeError:
@@ -143,7 +143,7 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
     raise PlanningInputError(message, file=str(given), remedy=remedy)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; a key that is there twice would hide what it says first."""
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -185,7 +185,7 @@ class _Shape:
         entry = self._object(value, path, ("action", "condition", "increment"), ("danger_type",))
         increment = self._integer(entry["increment"], f"{path}.increment")
         if increment == 0:
-            raise self._wrong(f"{path}.increment", "a number other than 0", 0)
+            raise self._shape_error(f"{path}.increment", "a number other than 0", 0)
         kind = entry.get("danger_type")
         return SidecarEntry(
             action=self._string(entry["action"], f"{path}.action"),
@@ -197,13 +197,13 @@ class _Shape:
     def _danger_type(self, value: object, path: str) -> str:
         kind = self._string(value, path)
         if len(kind) > 80:
-            raise self._wrong(path, "at most 80 characters", kind)
+            raise self._shape_error(path, "at most 80 characters", kind)
         return kind
 
     def _bounds(self, value: object, path: str) -> tuple[int | None, int | None]:
         pair = self._list(value, path)
         if len(pair) != 2:
-            raise self._wrong(path, "[lower, upper], null where there is none", value)
+            raise self._shape_error(path, "[lower, upper], null where there is none", value)
         lower, upper = (None if end is None else self._integer(end, f"{path}[{i}]") for i, end in enumerate(pair))
         return lower, upper
 
@@ -211,9 +211,9 @@ class _Shape:
         table = self._mapping(value, path)
         renamed = {written: self._string(name, f"{path}.{written}") for written, name in table.items()}
         if len({written.lower() for written in renamed}) < len(renamed):
-            raise self._wrong(path, "names that PDDL can tell apart (case does not count)", sorted(renamed))
+            raise self._shape_error(path, "names that PDDL can tell apart (case does not count)", sorted(renamed))
         if len(set(renamed.values())) < len(renamed):
-            raise self._wrong(path, "a different original name for each", sorted(renamed.values()))
+            raise self._shape_error(path, "a different original name for each", sorted(renamed.values()))
         return renamed
 
     def _object(
@@ -228,12 +228,12 @@ class _Shape:
 
     def _mapping(self, value: object, path: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise self._wrong(path, "an object", value)
+            raise self._shape_error(path, "an object", value)
         return value
 
     def _list(self, value: object, path: str) -> list[Any]:
         if not isinstance(value, list):
-            raise self._wrong(path, "a list", value)
+            raise self._shape_error(path, "a list", value)
         return value
 
     def _strings(self, value: object, path: str) -> tuple[str, ...]:
@@ -241,15 +241,15 @@ class _Shape:
 
     def _string(self, value: object, path: str) -> str:
         if not isinstance(value, str) or not value.strip():
-            raise self._wrong(path, "a string", value)
+            raise self._shape_error(path, "a string", value)
         return value
 
     def _integer(self, value: object, path: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self._wrong(path, "an integer", value)
+            raise self._shape_error(path, "an integer", value)
         return value
 
-    def _wrong(self, path: str, wanted: str, got: object) -> PlanningInputError:
+    def _shape_error(self, path: str, wanted: str, got: object) -> PlanningInputError:
         return self._error(path, f"wanted {wanted}, got {_describe(got)}", f"write {wanted} there")
 
     def _error(self, path: str, message: str, remedy: str) -> PlanningInputError:

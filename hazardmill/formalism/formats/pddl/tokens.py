@@ -151,13 +151,13 @@ class PddlText:
         for node in top.rest[1:]:
             head = node.head if isinstance(node, Group) else ""
             if not isinstance(node, Group) or head not in found:
-                raise self.strange(node, head, f"a {kind} holds {', '.join(allowed)}")
+                raise self.unexpected_error(node, head, f"a {kind} holds {', '.join(allowed)}")
             if found[head] and head != ":action":
                 raise self.refuse(f"{head} is there twice", node, "join the two")
             found[head].append(node)
         return spell(named.rest[0]), found
 
-    def strange(self, node: Node, head: str, remedy: str) -> PlanningInputError:
+    def unexpected_error(self, node: Node, head: str, remedy: str) -> PlanningInputError:
         """An error for what has no place; to be raised by the caller."""
         if head in _STRANGE:
             return self.refuse(f"{_STRANGE[head]} cannot be expressed ({head})", node, "the formalism has none")

@@ -95,7 +95,7 @@ def sidecar(document: Document, *, rename: bool = False) -> dict[str, Any]:
     order = [thing.name for thing in document.objects]
     if [*writer.constants, *writer.others] != order:
         value["objects"] = [names.objects[name] for name in order]
-    if table := names.changed():
+    if table := names.renames():
         value["names"] = table
     return value
 
@@ -148,7 +148,7 @@ class _Writer:
         self._document = document
         self._names = names
         self._dangers = document.dangers if with_danger else ()
-        self._counter = names.fresh("danger") if with_danger else None
+        self._counter = names.unused_name("danger") if with_danger else None
         self._integers = {fluent.name for fluent in document.fluents if fluent.integer}
         exprs = [part for action in document.actions for part in _parts(action)]
         exprs += [entry.condition for entry in self._dangers]

@@ -30,7 +30,7 @@ def causes_read(case: Case) -> ClaimVerdict:
     fired = list(fired_entries(case.system, case.solution.unsafe or ()))
     entries = [entry for _, entry in fired] or document.dangers
     kept = {action.name for action, _ in fired if (action.name, action.args) in safe}
-    found = list(_wrong(document, entries, kept, avoidable=case.solution.safe is not None))
+    found = list(_find_faults(document, entries, kept, avoidable=case.solution.safe is not None))
     named = document.causes.to_json()
     if not found:
         return holds("the danger reads every fact that stands for its cause", **named)
@@ -42,7 +42,7 @@ def causes_read(case: Case) -> ClaimVerdict:
     )
 
 
-def _wrong(
+def _find_faults(
     document: Document, fired: Sequence[DangerEntry], kept: set[str], avoidable: bool
 ) -> Iterator[tuple[str, str, str]]:
     """Name, what is wrong with it and its mend, of each that is not what it is named as."""

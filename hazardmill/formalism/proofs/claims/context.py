@@ -110,7 +110,9 @@ def in_no_precondition(case: Case) -> ClaimVerdict:
     Witness: each action and fluent.
     """
     context = _context(case.system)
-    found = [(a.name, fluent) for a in case.system.document.actions for fluent in _among(context, a.precondition)]
+    found = [
+        (a.name, fluent) for a in case.system.document.actions for fluent in _fluents_among(context, a.precondition)
+    ]
     if not found:
         return holds("no precondition reads a context fluent")
     return fails(
@@ -156,5 +158,5 @@ def _context(system: System) -> set[str]:
     return {name for name, fluent in system.fluents.items() if fluent.kind == "context"}
 
 
-def _among(context: set[str], condition: Expr) -> list[str]:
+def _fluents_among(context: set[str], condition: Expr) -> list[str]:
     return sorted({node[1] for node in fluents_of(condition)} & context)
