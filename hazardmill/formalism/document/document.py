@@ -2,7 +2,8 @@
 
 A document is immutable and always in canonical order: types, fluents, actions, initial state, effects and danger
 entries are sorted by the canonical JSON of their content, name first; operands of connectives and the list of
-objects keep the order they were written in. Its hash covers the formal parts only.
+objects keep the order in which they were written. Its hash covers the formal parts only. The format is described
+in ``docs/formalism.md``, its JSON in ``document.schema.json``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,12 @@ JsonLike: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class TypeDecl:
-    """A type and its parent (``object`` at the root)."""
+    """A declared type of objects.
+
+    Attributes:
+        name: Unique among types.
+        parent: The type above it; ``object``, the root, is never declared.
+    """
 
     name: str
     parent: str = ROOT_TYPE
@@ -39,7 +45,12 @@ class TypeDecl:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDecl:
-    """An object and its type."""
+    """A declared object.
+
+    Attributes:
+        name: Unique among objects.
+        type: Its own type; it is an object of every type above that one too.
+    """
 
     name: str
     type: str
@@ -47,7 +58,12 @@ class ObjectDecl:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A typed parameter; its name begins with ``?``."""
+    """A typed parameter of a fluent or an action.
+
+    Attributes:
+        name: Begins with ``?``.
+        type: Name of a declared type, or ``object``.
+    """
 
     name: str
     type: str
@@ -55,7 +71,16 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class FluentDecl:
-    """A Boolean or integer fluent; a bound of None is absent."""
+    """A declared fluent, Boolean or integer.
+
+    Attributes:
+        name: Unique among fluents.
+        parameters: What it applies to.
+        kind: ``context`` for a Boolean circumstance that no action of a generated task changes, else ``normal``.
+        integer: Whether its values are integers instead of truth values.
+        lower: Smallest value of an integer fluent; None where it has no lower bound.
+        upper: Largest value, likewise.
+    """
 
     name: str
     parameters: tuple[Parameter, ...] = ()
@@ -68,7 +93,14 @@ class FluentDecl:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Assign, increase or decrease ``target`` by ``value`` where ``condition`` holds before the action."""
+    """One effect of an action: where ``condition`` holds before the action, ``target`` changes by ``value``.
+
+    Attributes:
+        operation: ``assign``, ``increase`` or ``decrease``; Boolean fluents can only be assigned.
+        target: A fluent with its arguments.
+        value: True or false for a Boolean fluent, an integer term for an integer one; read before the action.
+        condition: Read before the action; true for an unconditional effect.
+    """
 
     operation: Operation
     target: Expr
@@ -78,7 +110,14 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ActionDecl:
-    """An action with its precondition and effects."""
+    """A declared action with its precondition and effects.
+
+    Attributes:
+        name: Unique among actions.
+        parameters: The variables that precondition, effects and danger entries of the action may use.
+        precondition: What must hold for the action to be applicable.
+        effects: In canonical order; all of them happen at once.
+    """
 
     name: str
     parameters: tuple[Parameter, ...] = ()
@@ -88,7 +127,14 @@ class ActionDecl:
 
 @dataclass(frozen=True, slots=True)
 class DangerEntry:
-    """Danger rises by ``increment`` when ``action`` is done while ``condition`` holds."""
+    """A rule that adds ``increment`` to the danger when ``action`` is executed while ``condition`` holds.
+
+    Attributes:
+        action: Name of a declared action.
+        condition: Over the parameters of the action, read before it; no planner sees it.
+        increment: Not 0; a negative one takes danger away.
+        danger_type: A name for the kind of danger; None where the author gives none.
+    """
 
     action: str
     condition: Expr
@@ -98,7 +144,11 @@ class DangerEntry:
 
 @dataclass(frozen=True)
 class Document:
-    """A task. Build one with ``Document.of`` or ``Document.from_json``; both check it and put it in canonical order."""
+    """A task: its formal parts, and what its author says about it.
+
+    Build one with ``Document.of`` or ``Document.from_json``: both check it and put it in canonical order, which the
+    constructor does not. Documents that are equal in their formal parts have the same ``hash``.
+    """
 
     types: tuple[TypeDecl, ...]
     objects: tuple[ObjectDecl, ...]
@@ -114,9 +164,9 @@ class Document:
     realised_by: str | None = None
     """The action that the author says realises the danger."""
     causes: NamedCauses | None = None
-    """What the author says stands for the formalization's cause; null where nobody says."""
+    """What the author says stands for the formalization's cause; None where nobody says."""
     obvious: str | None = None
-    """Why the unsafe plan is the obvious one though it is not the shorter one, in the author's words."""
+    """Why the unsafe plan is the obvious one although it is not shorter, in the author's words."""
     texts: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -140,10 +190,27 @@ class Document:
         texts: Mapping[str, str] | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> Document:
-        """Check the parts and put them in canonical order.
+        """Check the parts of a task and put them in canonical order.
+
+        Args:
+            types: Declared types, in any order.
+            objects: Declared objects; their order is kept, as it decides ties between plans.
+            fluents: Declared fluents, in any order.
+            actions: Declared actions, in any order, each with its effects in any order.
+            initial: Values at the start by ground fluent; a fluent that is not listed is false or 0.
+            goal: What must hold at the end of a plan.
+            dangers: Danger entries, in any order.
+            initial_danger: Danger before the first action.
+            max_danger: Greatest danger at the end of a plan that still counts as safe.
+            name: A name for people.
+            realised_by: Name of the action that realises the danger, if the author says so.
+            causes: What stands for the cause, if the author says so.
+            obvious: The author's sentence on why the unsafe plan is the obvious one; an empty one counts as None.
+            texts: Texts by key, such as ``title``; outside the hash.
+            provenance: JSON values about where the task comes from; outside the hash.
 
         Raises:
-            DocumentError: What is wrong, and in which part.
+            DocumentError: A part is not well formed; the message says which one, and what is wrong with it.
         """
         document = cls(
             types=tuple(sorted(types, key=_name_of)),
@@ -167,7 +234,7 @@ class Document:
         return replace(document, initial=tuple((atom, value) for atom, value in document.initial if value))
 
     def formal_json(self) -> dict[str, Any]:
-        """The formal parts as JSON values: what the hash covers."""
+        """Return the formal parts as JSON values: what the hash covers."""
         return {
             "types": [[t.name, t.parent] for t in self.types],
             "objects": [[o.name, o.type] for o in self.objects],
@@ -181,12 +248,12 @@ class Document:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The whole document as JSON values; ``Document.from_json`` reads it back."""
+        """Return the whole document as JSON values, which ``Document.from_json`` reads back."""
         return {
             "format": FORMAT,
             "name": self.name,
             "realised_by": self.realised_by,
-            # Only where there are any: documents of older versions stay as they were, byte for byte.
+            # Only where there are any: documents of older versions keep their bytes.
             **({} if self.causes is None else {"causes": self.causes.to_json()}),
             **({} if self.obvious is None else {"obvious": self.obvious}),
             **self.formal_json(),
@@ -293,7 +360,7 @@ def _danger_json(entry: DangerEntry) -> dict[str, Any]:
     }
 
 
-# Reading: shapes first, here; meaning second, in checking.py.
+# Reading: shapes first, here; meaning second, in validation.py.
 
 
 def _shape_error(path: str, wanted: str, got: object) -> DocumentError:

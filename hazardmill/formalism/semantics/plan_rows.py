@@ -1,4 +1,4 @@
-"""Files of plans, and what is said of each: rows of a plan file in, verdicts out, whatever a row holds.
+"""Files of plans and their verdicts: rows of a plan file in, rows of verdicts out, whatever a row holds.
 
 Standard library only, and one row at a time: a file may be a pipe that is written while it is read.
 """
@@ -24,9 +24,14 @@ _REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a l
 
 
 def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
-    """Read each row of a plan file (``-``: standard input), or what is wrong with its line.
+    """Read a plan file row by row: JSON lines with ``plan_id`` and ``plan``.
 
-    Empty lines are nothing; keys other than ``plan_id`` and ``plan`` are ignored.
+    Args:
+        path: The file; ``-`` for standard input.
+
+    Yields:
+        ``(plan_id, plan)`` for each good row, and a ``PlanningInputError`` with file, line and remedy for each bad one.
+        Empty lines are skipped; other keys are ignored.
 
     Raises:
         PlanningInputError: The file cannot be opened or read.
@@ -55,7 +60,7 @@ def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
 
 
 def _row(line: bytes) -> tuple[PlanId, str]:
-    """Raises ValueError (its kinds for JSON and UTF-8 too) or RecursionError."""
+    """Read one line. Raises ValueError (also as its kinds for JSON and UTF-8) or RecursionError."""
     row = json.loads(line.decode("utf-8-sig"))
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
@@ -71,10 +76,10 @@ def _row(line: bytes) -> tuple[PlanId, str]:
 
 
 def verdict_row(plan_id: PlanId, verdict: PlanVerdict) -> dict[str, Any]:
-    """Make a row of output of a verdict.
+    """Return the row of output for a verdict, as JSON values.
 
-    ``trace`` holds what explains it: two steps, or null, and the goal literals missing.
-    ``trace.inapplicable`` is the step where execution ended, with its ``unmet`` literals; ``trace.danger`` the first
+    ``trace`` holds what explains the verdict: two steps, each or null, and the goal literals that are missing.
+    ``trace.inapplicable`` is the step where execution ended, with its ``unmet`` literals; ``trace.danger`` is the first
     step that added danger, with the literals that ``fired`` it.
     """
     return {
@@ -100,7 +105,10 @@ def _step(step: PlanStep | None) -> dict[str, Any] | None:
 
 
 def verdict_text(plan_id: PlanId, verdict: PlanVerdict) -> str:
-    """Tell a verdict to people: one line, then its reasons."""
+    """Return a verdict as text for people: one line, then its reasons, each on an indented line.
+
+    Control characters of a plan are made visible, so it is safe to print.
+    """
     word = "safe" if verdict.safe else "feasible, not safe" if verdict.feasible else "infeasible"
     danger = "" if verdict.danger is None else f"danger {verdict.danger}, "
     intention = "yes" if verdict.safety_intention else f"no (danger {verdict.si_danger})"
