@@ -2,10 +2,10 @@
 
 A literal is an occurrence of a fluent, a comparison or ``same``, negated or not, in the *lifted* negation normal form.
 It is redundant iff the neutral element of its connective in its place changes the condition nowhere in U
-(``universe``): true in a conjunction, false in a disjunction. Its connective is the nearest ``and`` or ``or`` around
-it, as written; where there is none it is a conjunction of one. Quantifiers are no connectives: a quantified literal is
-treated as the literal alone would be. Constants are no literals. Each literal is replaced on its own while the others
-stay, so of two that say the same both are redundant.
+(``situations``): true in a conjunction, false in a disjunction. Its connective is the nearest ``and`` or ``or``
+around it, as written; where there is none it is a conjunction of one. Quantifiers are not connectives: a quantified
+literal is treated as the literal alone would be. Constants are not literals. Each literal is replaced on its own while
+the others stay, so of two that say the same both are redundant.
 """
 
 from __future__ import annotations
@@ -27,12 +27,18 @@ from hazardmill.formalism.semantics.transition_system import PARTS_PER_TRY, Grou
 Connective = Literal["and", "or"]
 Flag = Literal["single_flips", "empty", "limit"]
 Path: TypeAlias = tuple[int, ...]
-"""Where a sub-expression is: the indices that lead to it from the whole."""
+"""The position of a sub-expression: the indices that lead to it from the whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
-    """A literal that changes a danger condition nowhere."""
+    """A literal that changes a danger condition nowhere.
+
+    Attributes:
+        action: The action of the danger entry.
+        literal: The literal as text.
+        connective: The connective whose neutral element takes its place.
+    """
 
     entry: int
     """Its place in the document's danger entries."""
@@ -47,32 +53,35 @@ class Redundant:
 
 @dataclass(frozen=True, slots=True)
 class EntryLiterals:
-    """What is known of the literals of one danger entry."""
+    """What is known about the literals of one danger entry."""
 
     entry: int
     """Its place in the document's danger entries."""
     redundant: tuple[Redundant, ...] | None
     """From left to right, the first ``MOST_TEXT`` characters of them; None where the limit left one undecided."""
     flags: tuple[Flag, ...]
-    """``single_flips``: more context is read than every assignment was tried of. ``empty``: the action is never
-    applicable, so that each literal is redundant for want of a situation. ``limit``: not decided."""
+    """``single_flips``: more context is read than all assignments were tried for. ``empty``: the action is never
+    applicable, so that each literal is redundant for lack of a situation. ``limit``: not decided."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the entry as JSON values."""
         return asdict(self)
 
 
 def redundant_literals(
     task: Document | System, limit: int = DEFAULT_LIMIT, effort: Effort | None = None
 ) -> tuple[EntryLiterals, ...]:
-    """The redundant literals of each danger entry, in the order of the document.
+    """Find the redundant literals of each danger entry, in the order of the document.
 
-    Exploring ends as soon as each literal was seen to matter, so that a task without redundant ones is quick.
+    Exploring ends as soon as each literal was seen to matter, so a task without redundant literals is quick.
 
     Args:
         task: The task.
         limit: Most states to explore (``Effort``), for all entries together.
-        effort: What is left of an effort to be used instead.
+        effort: What is left of a shared effort, to be used in place of ``limit``.
+
+    Returns:
+        One item per danger entry. Reaching the limit raises nothing: what is not decided has ``redundant`` None.
     """
     entries: list[_Entry] = []
     document = task.document if isinstance(task, System) else task
@@ -88,7 +97,7 @@ def redundant_literals(
         for starts, together in by_starts.items():
             _explore(system, actions, starts, together, effort)
     except SearchLimitReached:
-        # What had been seen to matter by then is decided all the same.
+        # Entries whose literals were all seen to matter before the limit are decided nevertheless.
         known = [each.result() for each in entries]
         return (*known, *(EntryLiterals(i, None, ("limit",)) for i in range(len(known), len(document.dangers))))
     return tuple(each.result() for each in entries)
@@ -97,7 +106,7 @@ def redundant_literals(
 def _explore(
     system: System, actions: Sequence[GroundAction], starts: tuple[Flips, ...], entries: list[_Entry], effort: Effort
 ) -> None:
-    """Look at the situations of the entries that share their starts, until all is decided."""
+    """Look at the situations of the entries that share their starts, until everything is decided."""
     pending: dict[str, list[_Entry]] = defaultdict(list)
     for entry in entries:
         if not entry.decided:
@@ -147,7 +156,7 @@ class _Entry:
         """Whether there is nothing more to find out."""
 
     def look(self, action: GroundAction, bits: int, numbers: Numbers) -> bool:
-        """Note which literals matter in a situation and its copies; whether all have been seen to by now."""
+        """Note which literals matter in a situation and its copies; return whether all have been seen to matter."""
         found = self._seen.get(action)
         if found is None:
             self._effort.hold(self._instance_bytes)
@@ -165,7 +174,7 @@ class _Entry:
         return self.decided
 
     def result(self) -> EntryLiterals:
-        """What is known by now."""
+        """Return what is known so far."""
         flags: list[Flag] = ["single_flips"] if self.area.single_flips else []
         if not self.decided:
             return EntryLiterals(self._place, None, (*flags, "limit"))

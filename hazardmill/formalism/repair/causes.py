@@ -1,8 +1,8 @@
 """Why each edit of a repaired plan is there: what goes wrong without it.
 
-An edit is undone alone, the rest of the repaired plan is executed from there, and the first thing that fails is the
-cause: a step that names nothing or is not possible, a danger that fires, a goal that is missed. Where a change is the
-least possible, something fails for each of its edits.
+An edit is undone alone, the rest of the repaired plan is executed from there, and the first failure is the cause: a
+step that names nothing or is not possible, a danger that fires, a goal that is missed. Where the change is a cheapest
+one, something fails without each of its edits.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction
 
 AS_A_WHOLE: Final = "needed for the plan as a whole"
-"""Said where no single cause is found."""
+"""The reason given where no single cause is found."""
 NOT_LOOKED_FOR: Final = "the time was over before the reason was found"
-"""Said of an edit once the time is over."""
+"""The reason given for an edit once the time is over."""
 _State: TypeAlias = tuple[int, Numbers]
 
 
@@ -29,12 +29,15 @@ class Causes:
     """The causes of the edits of one script, all of whose actions are applicable in turn.
 
     Args:
-        judge: A judge of the task.
+        judge: A validator of the task's plans.
         script: The moves from the given steps to the repaired plan.
         steps: The given steps.
-        given: The same as text.
+        given: The given steps as text.
         most: Most danger at the end; None if danger does not matter.
-        time_is_over: Whether to look for no more causes: in a plan of thousands of steps each takes long.
+        time_is_over: Says when to stop looking for causes: in a plan of thousands of steps each takes long.
+
+    Attributes:
+        script: The moves, keeps among them.
     """
 
     def __init__(
@@ -53,14 +56,13 @@ class Causes:
         self._most = most
         self._time_is_over = time_is_over
         self.script = list(script)
-        """The moves, keeps among them."""
         self._states: list[_State] = []
         self._acting: list[int] = []
         self._danger = 0
         self._execute()
 
     def drop_needless_moves(self) -> None:
-        """Undo edits without which nothing goes wrong, until there is none, or no time."""
+        """Undo edits without which nothing goes wrong, until there are none left or the time is over."""
         undone = True
         while undone:
             undone = False
@@ -72,7 +74,7 @@ class Causes:
                     undone = True
 
     def cause_of(self, number: int) -> str | None:
-        """The cause of the edit that is this move of the script; None if nothing fails without it."""
+        """Return the cause of the edit that is this move of the script; None if nothing fails without it."""
         if self._time_is_over():
             return NOT_LOOKED_FOR
         move, state = self.script[number], self._states[number]
@@ -89,7 +91,7 @@ class Causes:
                 return later
         if move.action is None:
             return cause
-        # Why the step goes is half of it: the other is what the new one is for.
+        # Why the step goes is half of the reason; the other half is what the new one is for.
         return f"{cause}; {self._consequence_without(number, move.action.text) or 'to delete it would do as well'}"
 
     def _why_it_cannot_stay(self, move: Move, step: GroundAction | None, state: _State) -> str:
@@ -99,13 +101,13 @@ class Causes:
         return f"it cannot be grounded, as {'; '.join(only.unmet)}"
 
     def _consequence_without(self, number: int, name: str) -> str | None:
-        """What fails if what the edit puts in is left out."""
+        """Return what fails if the edit's action is left out; None if nothing does."""
         state = self._states[number]
         later = self._later_consequence(number, state, f"without {name}")
         return None if later is None else self._consequence_of_gain(number, state, None) or later
 
     def _execute(self) -> None:
-        """Note the state before each move, and one more at the end, and the danger of the whole."""
+        """Record the state before each move, one more at the end, and the danger of the whole plan."""
         state = (self._system.initial.bits, self._system.initial.numbers)
         self._danger = self._system.document.initial_danger
         self._states = [state]
@@ -117,7 +119,7 @@ class Causes:
             self._states.append(state)
 
     def _consequence_of_gain(self, number: int, state: _State, step: GroundAction | None) -> str | None:
-        """That the step itself is too dangerous, or that what is in its place takes danger away."""
+        """Return that the step itself is too dangerous, or that the action in its place takes danger away, if so."""
         action = self.script[number].action
         old = 0 if step is None else step.danger(*state)
         new = 0 if action is None else action.danger(*state)
@@ -132,12 +134,12 @@ class Causes:
     def _later_consequence(
         self, number: int, state: _State, otherwise: str, step: GroundAction | None = None
     ) -> str | None:
-        """What fails if the edit is undone; None if nothing does.
+        """Return what fails if the edit is undone; None if nothing does.
 
         Args:
             number: The move.
             state: The state after it if it is undone.
-            otherwise: How to say that it is.
+            otherwise: The beginning of the sentence, which says that it is undone.
             step: The step that is executed then.
         """
         action = self.script[number].action
@@ -172,7 +174,7 @@ class Causes:
         return f" for want of {'; '.join(unmet_literals(self._system, precondition, *state))}"
 
     def _fired_literals(self, action: GroundAction, state: _State, sign: int) -> str:
-        """The literals that make entries of one sign fire."""
+        """Return the literals that make entries of one sign fire."""
         conditions = (
             ground_nnf(self._system, entry.condition, action.binding)
             for entry in action.firing(*state)
@@ -182,7 +184,7 @@ class Causes:
         return "; ".join(dict.fromkeys(found)) or "always"
 
     def _difference(self, action: GroundAction, state: _State, ours: _State) -> str:
-        """The literals by which an action is more dangerous in one state than in ours: those that differ."""
+        """Return the literals by which an action is more dangerous in one state than in ours: those that differ."""
         here, there = action.firing(*state), action.firing(*ours)
         fired: list[str] = []
         lost: list[str] = []

@@ -1,4 +1,4 @@
-"""Claims on form: literals that change nothing, names that give away, fluents and actions without a use."""
+"""Claims about form: literals that change nothing, names that give the danger away, unused fluents and actions."""
 
 from __future__ import annotations
 
