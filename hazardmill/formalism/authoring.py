@@ -224,7 +224,7 @@ class PlanningTask:
         """Declare a type."""
         self._new_name(name, self._types, "type")
         if name == validation.ROOT_TYPE:
-            fail(f"the type {name} is there already", "leave the parent out: it is the parent of all types")
+            fail(f"the type {name} already exists", "leave the parent out: it is the parent of all types")
         declared = TypeDecl(name) if parent is None else TypeDecl(name, self._known_type(parent))
         self._types[name] = declared
         self._parents[name] = declared.parent

@@ -1,4 +1,4 @@
-"""A task whose code holds its document as JSON text: the form of what no ``build`` can say.
+"""A task whose code holds its document as JSON text: for documents that no ``build`` can express.
 
 The jail holds this module beside ``authoring``, so standard library only.
 """
@@ -16,7 +16,11 @@ __all__ = ["JsonTask"]
 
 
 class JsonTask(PlanningTask):
-    """A task given by ``document_json`` alone: subclass it, and write no ``build``."""
+    """A task given by its document alone: subclass it, set ``document_json``, and write no ``build``.
+
+    Attributes:
+        document_json: The JSON of a document, as ``Document.to_json`` gives it.
+    """
 
     document_json: ClassVar[str] = ""
 

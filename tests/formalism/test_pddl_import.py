@@ -216,7 +216,7 @@ def test_a_name_in_a_danger_condition_does_not_show_in_the_basic_problem():
     # Nor is the basic problem refused for it, though the sidecar is.
     alone = kitchen(dangers=Document.from_json({**kitchen().to_json(), "dangers": [entry]}).dangers)
     assert domain_pddl(alone) == domain_pddl(kitchen())
-    with pytest.raises(NotExpressible, match="PDDL cannot tell the variable"):
+    with pytest.raises(NotExpressible, match="PDDL cannot distinguish the variable"):
         sidecar(alone)
 
 
@@ -415,8 +415,8 @@ IN_DOMAIN = {
     "constraints": (dict(more="(:constraints (lit))"), "conditions on the whole plan cannot be expressed"),
     "stray": (dict(more="lit"), "lit has no place here"),
     "unknown section": (dict(more="(:safety)"), "(:safety) has no place here"),
-    "twice": (dict(more="(:functions (m))"), ":functions is there twice"),
-    "action twice": (dict(more="(:action GO)"), "the action 'GO' is there already"),
+    "twice": (dict(more="(:functions (m))"), ":functions occurs twice"),
+    "action twice": (dict(more="(:action GO)"), "the action 'GO' is already declared"),
     "action without name": (dict(more="(:action)"), "the action has no name"),
     "action part": (dict(more="(:action f :observe (lit))"), "observations cannot be expressed"),
     "action part twice": (dict(more="(:action f :effect () :effect ())"), ":effect has no place here"),
@@ -499,7 +499,7 @@ def test_a_problem_that_cannot_be_expressed_is_refused(parts, message):
         (("(:action wait))", "(:action wait)"), 2, "a parenthesis is never closed"),
         (("(:action wait))", "(:action wait)) x"), 20, "'x' follows the closing parenthesis"),
         (("(DOMAIN Delivery)", "(problem Delivery)"), 2, "defines no domain"),
-        (("van bike - Vehicle", "van Van - Vehicle"), 4, "the type 'Van' is there already"),
+        (("van bike - Vehicle", "van Van - Vehicle"), 4, "the type 'Van' is already declared"),
         (("parcel - object", "vehicle - van"), 4, "is its own ancestor"),
         (("(toll) - number", "(toll) - depot"), 8, "- depot: fluents are Boolean or numbers, nothing else"),
         (("(:action wait)", "(:action wa$t)"), 20, "'wa$t' is no name"),
@@ -519,7 +519,7 @@ def test_errors_of_a_domain_name_the_line(change, line, message):
     ("change", "line", "message"),
     [
         (("(:domain delivery)", "(:domain cooking)"), 1, "the problem is of the domain 'cooking', not 'Delivery'"),
-        (("north - depot", "BASE - depot"), 2, "the object 'BASE' is there already"),
+        (("north - depot", "BASE - depot"), 2, "the object 'BASE' is already declared"),
         (("(= (toll) 2)", ""), 3, "(toll) has no initial value"),
         (("(= (load bike1) -1)", ""), 3, "(load Bike1) has no initial value"),
         (("(= (load bike1) -1)", "(= (load bike1) -2)"), 3, "initial[load Bike1]: -2 is out of bounds -1..2"),
@@ -746,7 +746,7 @@ def test_files_that_cannot_be_read_are_named(files, place):
     ("text", "message"),
     [
         ("{", "the sidecar is no JSON"),
-        ('{"context": [], "context": ["wet"]}', "the key 'context' is there twice"),
+        ('{"context": [], "context": ["wet"]}', "the key 'context' occurs twice"),
         ("[" * 100_000, "the sidecar is nested too deep"),
     ],
 )
@@ -767,7 +767,7 @@ def test_an_imported_task_is_a_folder_that_reads_back(files, tmp_path):
     assert stored.name == "Monday"
     assert stored.provenance["imported_from"] == "pddl"
     assert set(stored.provenance["sha256"]) == {"domain", "problem", "dangers"}
-    with pytest.raises(UsageError, match=r"holds task\.json already"):
+    with pytest.raises(UsageError, match=r"already holds task\.json"):
         import_task(*files, out)
 
 

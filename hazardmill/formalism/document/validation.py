@@ -320,7 +320,7 @@ def _check_declarations(document: Document) -> Vocabulary:
         path = f"types[{declared.name}]"
         check_name(declared.name, path)
         if declared.name == ROOT_TYPE:
-            raise DocumentError(f"{path}: 'object' is there already", remedy="use it without declaring it")
+            raise DocumentError(f"{path}: 'object' already exists", remedy="use it without declaring it")
         if declared.name in parents:
             raise DocumentError(f"{path}: the type is declared twice")
         parents[declared.name] = declared.parent

@@ -1,12 +1,12 @@
-"""A document as Python code on the authoring module: what ``build`` would have to say for this document to come of it.
+"""A document as Python code on the authoring module: a class whose ``build`` declares exactly this document.
 
 The code is a function of the document alone, and the same on every machine. Run, it gives a document of the same hash,
-with the same ``realised_by``, causes and title, and the same name if a class can be called so. Other texts and the
-provenance are left out: code has no place for them. What ``build`` cannot say is refused, never rewritten: the root
-type in use, a context fluent that an effect writes, parameters of fluents that are not named as the authoring module
-names them, conditions that it would put otherwise (``and`` inside ``and``, a double negation, an inequality that
-Python turns round, a quantifier over several variables, arithmetic on integers alone), and a few names of parameters
-and variables. ``render_code`` has another form for these.
+with the same ``realised_by``, causes and title, and the same name if a class can have it. Other texts and the
+provenance are left out: code has no place for them. What ``build`` cannot express is refused, never rewritten: the
+root type in use, a context fluent that an effect writes, parameters of fluents whose names are not those that the
+authoring module gives, conditions that it would store in another form (``and`` inside ``and``, a double negation, an
+inequality that Python turns round, a quantifier over several variables, arithmetic on integers alone), and a few names
+of parameters and variables. ``python_writer.json_code`` can write these documents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NO_ATTRIBUTE: Final = re.compile(r"(?:f|tb|cr|gi)_")
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call, to be laid out on one line or with one argument a line."""
+    """A call, to be written on one line or with one argument per line."""
 
     head: str
     arguments: tuple[Code, ...]
@@ -46,10 +46,10 @@ Code: TypeAlias = "str | _Call"
 
 
 def build_code(document: Document) -> str:
-    """The module of a task that writes ``build``.
+    """Return the module of a task as a class with ``build``.
 
     Raises:
-        NotExpressible: The authoring module cannot say this document; the message says what, and where.
+        NotExpressible: The authoring module cannot express this document; the message says what, and where.
     """
     return _Module(document).text()
 

@@ -1,8 +1,8 @@
-"""Conditions, terms and effects as one writes them down: ``soup_is_hot and not moving_slowly``, ``level += 1``.
+"""Conditions, terms and effects in infix notation: ``soup_is_hot and not moving_slowly``, ``level += 1``.
 
 | written | stored |
 | --- | --- |
-| ``wet``, ``at(kitchen)``, ``at(to)`` | a fluent; a name that is a parameter here stands for it |
+| ``wet``, ``at(kitchen)``, ``at(to)`` | a fluent; a name that is a parameter in scope stands for it |
 | ``a and b``, ``a or b``, ``not a``; also ``&``, ``|``, ``~`` | ``and``, ``or``, ``not``; nested ones merged |
 | ``any(wet(p) for p in place)``, ``all(... for p in place if c)`` | ``exists``, ``forall`` |
 | ``implies(a, b)``, ``iff(a, b)`` | ``imply``; two of them |
@@ -10,9 +10,9 @@
 | ``here == there``, ``here != there`` | ``same`` and its negation, of objects and parameters |
 | ``at(table)``, ``not at(table)``; ``level = 3``, ``+= 1``, ``-= 1`` | effects; conditional with ``if ...`` behind |
 
-The grammar is Python's: nothing is run, only parsed, and what else Python can say is refused. Expressions come out as
-``hazardmill.formalism.authoring`` makes them from the same words, so that both ways of writing give one document.
-Whether names are declared and types fit is left to ``Document``.
+The grammar is Python's: text is parsed and never run, and everything else that Python allows is refused. Expressions
+are the same as those that ``hazardmill.formalism.authoring`` makes from the same words, so that both ways of writing
+give one document. Whether names are declared and types fit is left to ``Document``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,14 @@ _EFFECT_MEND: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedEffect:
-    """What an effect does, or an initial value gives."""
+    """An effect of an action, or an initial value, as read from text.
+
+    Attributes:
+        operation: ``assign``, ``increase`` or ``decrease``.
+        target: The fluent, with its arguments.
+        value: True or false for a Boolean fluent, else an integer term.
+        condition: The condition behind ``if``; true where there is none.
+    """
 
     operation: Operation
     target: Expr
@@ -77,7 +84,7 @@ class ParsedEffect:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads what is written at one place of a task.
+    """Reads the expressions that are written at one place of a task.
 
     Args:
         path: The place, for messages.
@@ -92,10 +99,10 @@ class Reader:
     scope: frozenset[str] = frozenset()
 
     def condition(self, text: str) -> Expr:
-        """A condition; nothing at all is always true.
+        """Read a condition; an empty text is always true.
 
         Raises:
-            DocumentError: It is none.
+            DocumentError: It is not a condition.
         """
         if not text.strip():
             return True
@@ -106,12 +113,12 @@ class Reader:
             self._refuse(text, "is nested too deep to be read", "nest expressions less deeply")
 
     def change(self, text: str) -> ParsedEffect:
-        """An effect.
+        """Read an effect.
 
         Raises:
-            DocumentError: It is none.
+            DocumentError: It is not an effect.
         """
-        # A condition stands behind the first `if`: what comes before it holds none.
+        # The condition follows the first `if`: nothing before it can contain one.
         what, *conditions = _CONDITIONAL.split(" ".join(text.split()), maxsplit=1)
         condition = self.condition(conditions[0]) if conditions else True
         assignment = _ASSIGNMENT.fullmatch(what)

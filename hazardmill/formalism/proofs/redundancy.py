@@ -183,18 +183,18 @@ class _Entry:
         return EntryLiterals(self._place, tuple(self._find_redundant()), tuple(flags))
 
     def _find_redundant(self) -> Iterator[Redundant]:
-        """The literals that matter nowhere. Of a condition of thousands of them only the first are told."""
-        told = 0
+        """Yield the literals that matter nowhere; of thousands, only the first ``MOST_TEXT`` characters."""
+        written = 0
         for path, literal, connective in self._literals:
-            if told > MOST_TEXT:
+            if written > MOST_TEXT:
                 return
             if not self._matter & self._bit_of[path]:
                 replaced = render(_replace(self._form, path, _NEUTRAL[connective]))
-                told += len(replaced)
+                written += len(replaced)
                 yield Redundant(self._place, self.action, path, render(literal), connective, replaced)
 
     def _judge(self, expr: Expr, path: Path, connective: Connective, binding: Mapping[str, str]) -> _Judged:
-        """Compile a part of the condition, so that one evaluation tells of every literal in it whether it matters."""
+        """Compile a part of the condition so that one evaluation shows which of its literals matter."""
         if isinstance(expr, bool):
             return lambda _, __: (expr, 0)
         if is_literal(expr):

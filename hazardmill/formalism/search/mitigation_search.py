@@ -1,9 +1,9 @@
 """Exact search where mitigation makes danger fall again: the least and the greatest danger by state and layer.
 
 Layer ``k`` holds, for each state that some ``k`` steps reach, the least (or greatest) danger of such a path. A state in
-a layer goes on only if it improves on every earlier layer: of a plan that passes through it otherwise, the part up to
-there can be replaced by the earlier path, which is shorter and no worse. So the first layer with a goal state whose
-danger fits has the length of the shortest plan, and all shortest plans run through the layers that were kept.
+a layer is expanded only if it improves on every earlier layer: a plan that passes through it without improving can take
+the earlier path to it instead, which is shorter and no worse. So the first layer with a goal state whose danger fits
+has the length of the shortest plan, and all shortest plans run through the layers that were kept.
 
 States are expanded when a layer first holds them. Once all are known, those from which no goal can be reached are
 dropped. From then on the layers end: either none improves, and there is no plan; or some loop improves for ever, and

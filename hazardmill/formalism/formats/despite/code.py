@@ -1,8 +1,8 @@
 """A task as the ``code.py`` of a DESPITE folder: a ``DomainPlanner`` on ``unified_planning.shortcuts``.
 
-The code is a function of the document alone, and says what the document says: operands, objects and parameters keep
-their order. It is laid out as common formatters leave it, at 88 columns. ``despite_export.adapt`` makes documents that
-can be written so; others may give code that Unified Planning refuses or rewrites.
+The code is a function of the document alone, and keeps the order of operands, objects and parameters. Its layout is
+that of common formatters, at 88 columns. ``adapt.adapt`` makes documents that can be written so; others may give code
+that Unified Planning refuses or rewrites.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _OWN_KEYWORDS: Final = frozenset({"self", "name", "typename", "environment"})
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call, tuple or list, to be laid out on one line or with one item a line."""
+    """A call, tuple or list, to be written on one line or with one item per line."""
 
     head: str
     items: tuple[Code, ...]
@@ -66,18 +66,21 @@ Code: TypeAlias = "str | _Call"
 
 
 def planner_code(document: Document) -> str:
-    """The module."""
+    """Return the Python module of a document, which ``adapt`` must have made expressible.
+
+    Run with Unified Planning, it declares types, fluents, objects, actions, goal and danger conditions of the document.
+    """
     return _Module(document).text()
 
 
 def identifiers(document: Document) -> dict[str, str]:
-    """``{Python name: name}`` of the types, fluents, objects and actions that are not called alike in the code."""
+    """Return ``{Python name: name}`` of the types, fluents, objects and actions that have another name in the code."""
     names = _module_names(document)
     return {written: name for name, written in names.items() if written != name}
 
 
 def is_equivalence(expr: Expr) -> bool:
-    """Whether a condition is how the formalism stores ``iff``."""
+    """Return whether a condition has the form in which the formalism stores ``iff``: two opposite implications."""
     if not isinstance(expr, tuple) or expr[0] != "and" or len(expr) != 3:
         return False
     left, right = expr[1:]
@@ -85,7 +88,10 @@ def is_equivalence(expr: Expr) -> bool:
 
 
 def types_read(document: Document) -> set[str]:
-    """The types that objects, parameters and variables are of."""
+    """Return the types that objects, parameters and quantified variables have.
+
+    ``object`` is among them where something is of the root type itself; types that are only parents are not.
+    """
     types = {thing.type for thing in document.objects}
     types |= {parameter.type for fluent in document.fluents for parameter in fluent.parameters}
     types |= {parameter.type for action in document.actions for parameter in action.parameters}
@@ -105,7 +111,7 @@ def _conditions(document: Document) -> Iterator[Expr]:
 
 
 def _module_names(document: Document) -> dict[str, str]:
-    """Name to Python name. All names of such a document differ, whatever they name."""
+    """Return the Python name of each name. All names of such a document differ, whatever they name."""
     names = [declared.name for declared in _parents_first(document)]
     names += [fluent.name for fluent in document.fluents]
     names += [thing.name for thing in document.objects]
@@ -116,7 +122,7 @@ def _module_names(document: Document) -> dict[str, str]:
 
 
 def _spell_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """A Python name for each name: its own where that can be, so that others do not take it."""
+    """Return a Python name for each name: its own where possible, reserved before others can take it."""
     names = list(dict.fromkeys(names))
     used = set(taken)
     spelled = {name: name for name in names if name.isidentifier() and name not in used}
@@ -394,7 +400,7 @@ class _Module:
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
-    """The parts of a conjunction, each to be added by itself; Unified Planning keeps one of several equal parts."""
+    """The parts of a conjunction, to be added separately; Unified Planning keeps one of several equal parts."""
     if expr is True:
         return []
     if not isinstance(expr, tuple) or expr[0] != "and" or is_equivalence(expr):

@@ -1,7 +1,7 @@
-"""The sidecar of a PDDL task (``dangers.json``): what PDDL cannot say, checked on the way in.
+"""The sidecar of a PDDL task (``dangers.json``): what PDDL cannot express, checked on reading.
 
-``sidecar.schema.json`` publishes the shape; here it is checked with the place and a remedy, and its conditions are
-read: prefix lists in which a bare string is a fluent without parameters. The writer is ``pddl.sidecar``.
+``sidecar.schema.json`` publishes the shape; here it is checked with place and remedy, and its conditions are read:
+prefix lists in which a bare string is a fluent without parameters. ``writer.sidecar`` writes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ _LIST: Final = 'write a name, [name, argument...], ["and", ...], ["or", ...], ["
 
 @dataclass(frozen=True, slots=True)
 class SidecarEntry:
-    """A danger entry as written."""
+    """A danger entry as the sidecar has it, its names not looked up yet.
+
+    Attributes:
+        action: Name of the action, as written.
+        condition: A prefix list.
+        increment: An integer other than 0.
+        danger_type: None where the entry gives none.
+    """
 
     action: str
     condition: JsonLike
@@ -36,7 +43,18 @@ class SidecarEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """A sidecar of the right shape; its names are not looked up yet."""
+    """A sidecar of the right shape; its names are not looked up yet.
+
+    Attributes:
+        file: Its path, or a phrase, for messages.
+        context: The fluents that are context.
+        bounds: Lower and upper bound by integer fluent; None where there is no bound.
+        initial_danger: Danger at the start.
+        max_danger: Most danger that counts as safe.
+        dangers: The danger entries, in their order.
+        objects: The order of all objects; None where it is that of the files.
+        names: ``{category: {written: original}}`` of renamed names.
+    """
 
     file: str
     context: tuple[str, ...]
@@ -48,11 +66,11 @@ class Sidecar:
     names: Mapping[str, Mapping[str, str]]
 
     def refuse(self, path: str, message: str, remedy: str) -> PlanningInputError:
-        """An error at a JSON path; to be raised by the caller."""
+        """Make an error at a JSON path; the caller raises it."""
         return PlanningInputError(f"{path}: {message}", file=self.file, remedy=remedy)
 
     def find(self, names: DeclaredNames, category: str, written: str, path: str) -> str:
-        """What a name stands for.
+        """Return the document's name for a name in the sidecar.
 
         Raises:
             PlanningInputError: The PDDL does not declare it.
@@ -65,7 +83,7 @@ class Sidecar:
         return name
 
     def condition(self, value: JsonLike, names: DeclaredNames, path: str) -> Expr:
-        """A condition or term of a danger entry in the language of documents.
+        """Read a condition or term of a danger entry.
 
         Raises:
             PlanningInputError: It is no prefix list, or names what is not declared.
@@ -124,7 +142,7 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
         given: A file, or its JSON values.
 
     Raises:
-        PlanningInputError: It cannot be read, or a key is missing, unknown or of the wrong shape.
+        PlanningInputError: It cannot be read, or a key is missing, unknown, repeated or of the wrong shape.
     """
     if not isinstance(given, Path):
         return _Shape("the sidecar").read(given)
@@ -144,12 +162,12 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a key that is there twice would hide what it says first."""
+    """Return an object of JSON; a repeated key would hide its first value, so it is refused."""
     value = dict(pairs)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         doubled = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {doubled!r} is there twice")
+        raise ValueError(f"the key {doubled!r} occurs twice")
     return value
 
 
@@ -159,7 +177,7 @@ def _describe(value: object) -> str:
 
 
 class _Shape:
-    """Checks shapes, and names the file and JSON path of what is wrong."""
+    """Checks shapes; errors have the file and the JSON path."""
 
     def __init__(self, file: str) -> None:
         self._file = file
