@@ -1,11 +1,11 @@
 """The jail: one separate, walled-in process for each piece of untrusted code, and only data comes back.
 
-The jail fails closed by ability: before the first draft a child with exactly the draft's layers tries to read, write,
+The jail fails closed, by ability: before the first draft a child with exactly the draft's layers tries to read, write,
 connect, spawn and signal, and the jail opens only if every attempt fails. Which layers that took is secondary; it is
-said in ``Jail.profile``, which every row carries. ``docs/decisions/0003-jail.md`` has the threat model.
+recorded in ``Jail.profile``, which every row carries. ``docs/decisions/0003-jail.md`` has the threat model.
 
-Processes are forked from a zygote that has everything imported (``zygote.py``). Where a system has no such thing, which
-is everywhere but on Linux, each draft gets a fresh process; only the minimal jail opens there.
+Processes are forked from a zygote that has everything imported (``process/zygote.py``). Where a system does not allow
+that, which is everywhere but on Linux, each draft gets a fresh process; only the minimal jail opens there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PLANNERS: Final = "hazardmill.sandbox.workloads.planner"
 _FORKS: Final = sys.platform == "linux"
 _MINIMAL_LAYERS: Final = ("rlimits",)
 _MINIMAL_REMEDY: Final = "run only code you trust, with the minimal jail, or use a machine whose kernel has the layers"
-# In the order of worth to a reader, not of application.
+# In the order of importance to a reader, not of application.
 _SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
 _REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task", "not_expressible"})
 _MAX_NOTES: Final = 1_000
@@ -55,22 +55,28 @@ def _cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one draft may use."""
+    """What one draft may use.
+
+    Each is a number above zero; all but ``wall_seconds`` are whole ones.
+
+    Raises:
+        InputError: A limit is something else.
+    """
 
     wall_seconds: float = 10.0
-    """From the moment the walls stand."""
+    """Seconds from the moment the walls stand."""
     cpu_seconds: int = 5
     memory_bytes: int = 512 * 1024 * 1024
-    """Address space, interpreter included."""
+    """Address space, including the interpreter's."""
     output_bytes: int = 1_000_000
     concurrency: int = field(default_factory=_cores)
-    """Drafts at a time; the others wait. A jail keeps the number that it was opened with."""
+    """Drafts that run at the same time; the others wait. A jail keeps the number that it was opened with."""
 
     def __post_init__(self) -> None:
-        """Refuse what no draft could run under.
+        """Refuse limits that no draft could run under.
 
         Raises:
-            InputError: A limit is no positive number, or no whole one where it counts something.
+            InputError: A limit is not a positive number, or not a whole one where it counts something.
         """
         for name in self.__slots__:
             value = getattr(self, name)
@@ -82,17 +88,29 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class JailResult:
-    """What the code gave: the JSON values of a document, shape unchecked."""
+    """What the code gave.
+
+    Attributes:
+        value: The JSON values of a document, their shape unchecked.
+    """
 
     value: dict[str, Any]
     notes: tuple[tuple[str, str], ...] = ()
-    """What was left out or changed on the way to a document, if the workload tells: a rule's name and a sentence each.
-    They may be the code's own words."""
+    """What was left out or changed on the way to a document, if the workload reports it: per item a rule's name and a
+    sentence. They may be the code's own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class JailFailure:
-    """Why the code gave nothing. ``message`` and ``mend`` may be the code's own words: show them, believe nothing."""
+    """Why the code gave nothing.
+
+    ``message`` and ``mend`` may be the code's own words: they can be shown, but not believed.
+
+    Attributes:
+        message: What went wrong, printable.
+        line: The line of the code that it is about, from 1; None where no line is known.
+        mend: How to mend it; None where nothing can be advised.
+    """
 
     reason: str
     """``syntax``, ``exception``, ``not_a_task``, ``not_expressible``, ``memory``, ``timeout``, ``output_too_large``,
@@ -106,13 +124,19 @@ class Jail:
     """Runs untrusted code. Threads and event loops may share one.
 
     Args:
-        profile: ``full`` holds on every ability or is refused; ``auto``, the default everywhere, is the same today;
-            ``minimal`` is a separate process with an empty environment and rlimits, for code of one's own.
+        profile: ``full`` holds against every ability or is refused; ``auto``, the default everywhere, is the same
+            today; ``minimal`` is a separate process with an empty environment and rlimits, for your own code.
+        limits: What one draft may use; None for the defaults.
+        workload: The module that runs drafts (``DRAFTS``, ``PLANNERS``; see ``process/fork_server.py``).
+
+    Attributes:
         limits: What one draft may use.
-        workload: A workload (see ``forking``): what drafts are written on.
+        layers: The layers that every draft runs behind.
+        missing: Why each other layer is not there, for ``doctor``.
+        profile: Kind and active layers: ``fork:rlimits+uid+landlock+seccomp+netns``. Goes into every row.
 
     Raises:
-        JailUnavailable: Code in the jail could still do something forbidden, or that could not be tried.
+        JailUnavailable: Code in the jail could still do something forbidden, or that could not be tested.
     """
 
     def __init__(self, profile: Profile = "auto", limits: Limits | None = None, *, workload: str = DRAFTS) -> None:
@@ -125,9 +149,7 @@ class Jail:
         self._threads: ThreadPoolExecutor | None = None
         self._abilities: dict[str, bool] | None = None
         self.layers: tuple[str, ...] = _MINIMAL_LAYERS
-        """The layers that every draft runs behind."""
         self.missing: dict[str, str] = {}
-        """Why each other layer is not there, for ``doctor``."""
         kind = "minimal" if profile == "minimal" else "fork" if _FORKS else "spawn"
         if profile != "minimal":
             try:
@@ -136,10 +158,9 @@ class Jail:
                 self.close()
                 raise
         self.profile = f"{kind}:{_join(self.layers)}"
-        """Kind and active layers: ``fork:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
 
     def _hold(self) -> None:
-        """Find the layers that can stand here, and that with them nothing forbidden can be done."""
+        """Find the layers that this system allows, and make sure that nothing forbidden can be done behind them."""
         self.layers, self.missing, self._abilities = self._probe(isolation.ORDER)
         leaks = [ability for ability, succeeded in self._abilities.items() if succeeded]
         if leaks:
@@ -158,7 +179,7 @@ class Jail:
         self.close()
 
     def close(self) -> None:
-        """End the threads of ``run_async``, and the zygotes. The jail may be used again."""
+        """End the threads of ``run_async``, and the zygotes. The jail may be used again afterwards."""
         with self._lock:
             threads, self._threads = self._threads, None
         if threads is not None:
@@ -167,7 +188,9 @@ class Jail:
             self._zygotes.close()
 
     def abilities(self) -> dict[str, bool]:
-        """What code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``, each tried for real.
+        """Return what code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``.
+
+        Each is really tried, once per jail.
 
         Raises:
             JailUnavailable: It could not be tried.
@@ -177,23 +200,23 @@ class Jail:
         return dict(self._abilities)
 
     def run(self, code: str) -> JailResult | JailFailure:
-        """Run one draft, from nothing to nothing: the process and all it started are gone on return.
+        """Run one draft in a process of its own; on return that process and all it started are gone.
 
-        Where ``limits.concurrency`` others run it waits for its turn.
+        Where ``limits.concurrency`` drafts are running already, it waits for its turn.
 
         Raises:
-            SandboxError: The jail failed, which says nothing of the code.
+            SandboxError: The jail failed, which says nothing about the code.
         """
         child = self._child(code)
         return child if isinstance(child, JailFailure) else self._read_exit(self._complete(child))
 
     async def run_async(self, code: str) -> JailResult | JailFailure:
-        """Run one draft without blocking the loop, in its turn.
+        """Run one draft in its turn, without blocking the event loop.
 
         Cancelling kills the draft's process, or keeps it from starting.
 
         Raises:
-            SandboxError: The jail failed, which says nothing of the code.
+            SandboxError: The jail failed, which says nothing about the code.
         """
         child = self._child(code)
         if isinstance(child, JailFailure):
@@ -219,7 +242,7 @@ class Jail:
                 ) from error
             except OSError as error:
                 raise SandboxError(
-                    f"no jailed process could be had: {error}", remedy="see the limits on processes and memory"
+                    f"no jailed process could be started: {error}", remedy="see the limits on processes and memory"
                 ) from error
 
     def _child(self, code: str) -> _AnyChild | JailFailure:
@@ -260,7 +283,7 @@ class Jail:
             tried = {ability: body["abilities"][ability] for ability in ABILITIES}
         except (OSError, output.MalformedOutput, LookupError, TypeError) as error:
             raise JailUnavailable(
-                f"what jailed code can do could not be tried: {error}", remedy=_MINIMAL_REMEDY
+                f"what jailed code can do could not be tested: {error}", remedy=_MINIMAL_REMEDY
             ) from error
         return tuple(header["layers"]), header["missing"], tried
 

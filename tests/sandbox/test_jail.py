@@ -91,7 +91,7 @@ def test_each_missing_ability_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_probe_that_cannot_run_closes_the_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with pytest.raises(JailUnavailable, match="could not be tried"):
+    with pytest.raises(JailUnavailable, match="could not be tested"):
         Jail("full")
 
 

@@ -1,9 +1,10 @@
-"""A planner of DESPITE's interface, read into the JSON of a document; what a document cannot say is refused by name.
+"""Reads a planner of DESPITE's interface into the JSON of a document; what a document cannot express is refused.
 
 Operands, objects and parameters keep their order. Unified Planning has rewritten some things before they can be read:
-``a >= b`` is ``b <= a``, ``and`` of one operand is the operand. A comparison with an integer on the left only is taken
-for turned, and turned back. ``iff`` becomes two implications. An increase of the fluent ``danger`` becomes a danger
-entry; nothing else may touch or read it, save a goal that it be 0, which is dropped because that is what *safe* means.
+``a >= b`` is ``b <= a``, ``and`` of one operand is the operand. A comparison with an integer on the left only is
+assumed to have been turned, and is turned back. ``iff`` becomes two implications. An increase of the fluent ``danger``
+becomes a danger entry; nothing else may change or read it, except a goal that it be 0, which is dropped because that
+is what *safe* means.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Node: TypeAlias = Any
 """An expression, type, fluent or action of Unified Planning, which comes without type information."""
 Json: TypeAlias = Any
 Scope: TypeAlias = Mapping[Any, str]
-"""Names of parameters, by name, and of variables, by variable."""
+"""Document's name by name of a parameter, and by variable."""
 
 _DANGER_IS_ZERO: Final = "a goal that danger is 0 is dropped: a plan is safe if it is, and feasible if it is not"
 
@@ -31,13 +32,18 @@ _TURNED: Final = {"<=": ">=", "<": ">"}
 
 
 def read_planner(planner: BasePlanner) -> tuple[dict[str, Json], list[tuple[str, str]]]:
-    """Ask a planner for all it declares.
+    """Read everything that a planner declares.
+
+    Its methods are called, so this runs untrusted code.
+
+    Args:
+        planner: An instance of the task's class.
 
     Returns:
         The JSON of a document, and notes: what was left out or changed, each with the name of its rule.
 
     Raises:
-        NotExpressible: A document cannot say it.
+        NotExpressible: A document cannot express it.
         InterfaceError: The planner does not keep to the interface.
     """
     return _Reader(planner).read()
@@ -115,7 +121,7 @@ class _Reader:
         return things
 
     def _compare(self, plain: Mapping[str, Node], dangerous: Mapping[str, Node]) -> None:
-        """Danger effects are all that the actions with danger should add to the others."""
+        """Note where the actions with danger differ from the others by more than danger effects."""
         for name in sorted(plain.keys() - dangerous.keys()):
             self._note("action_without_danger_form", f"create_danger_actions leaves out {name}: taken without danger")
         for name in sorted(dangerous.keys() - plain.keys()):
@@ -135,12 +141,12 @@ class _Reader:
             if getattr(problem, part, None):
                 raise NotExpressible(f"the problem has {part.replace('_', ' ')}", remedy="the formalism has no time")
         if problem.quality_metrics:
-            self._note("metric_left_out", "a quality metric is left out: plans here have a length, no cost")
+            self._note("metric_left_out", "a quality metric is left out: plans here have a length, not a cost")
 
     def _types(self, problem: Node) -> list[list[str]]:
-        """All types that the code made, used or not."""
+        """Return all types that the code made, used or not."""
         known = dict.fromkeys(problem.user_types)
-        # No public way leads to a type that nothing in the problem uses.
+        # There is no public access to a type that nothing in the problem uses.
         known.update(dict.fromkeys(problem.environment.type_manager._user_types.values()))
         declared: dict[str, str] = {}
         for type_ in known:
@@ -414,7 +420,7 @@ def _describe(value: object) -> str:
 
 
 def fresh_environment() -> None:
-    """Give Unified Planning a global environment in which nothing was declared yet, and that prints no credits."""
+    """Give Unified Planning a global environment in which nothing is declared yet, and which prints no credits."""
     import unified_planning.environment as module
 
     module.GLOBAL_ENVIRONMENT = module.Environment()
