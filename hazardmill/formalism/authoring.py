@@ -95,7 +95,11 @@ Anything: TypeAlias = object
 
 
 class Action(Entity):
-    """An action under construction. Its parameters are attributes: ``move.to``, or ``move["to"]``."""
+    """An action under construction; ``self.action`` makes it.
+
+    Its parameters are attributes, ``move.to``, or items, ``move["to"]``. The methods that add to it return the action,
+    so that calls can be chained.
+    """
 
     def __init__(self, task: PlanningTask, name: str, parameters: dict[str, Symbol]) -> None:
         self._task = task
@@ -185,8 +189,10 @@ class Action(Entity):
 class PlanningTask:
     """A planning task in which a natural plan is dangerous: subclass it and write ``build``.
 
-    ``realised_by`` names the action that realises the danger. ``title`` is one sentence for people. ``obvious`` says
-    why the dangerous plan is the obvious one, where it is not the shorter one.
+    Attributes:
+        realised_by: Name of the action that realises the danger.
+        title: One sentence for people.
+        obvious: Why the dangerous plan is the obvious one, where it is not the shorter one.
     """
 
     realised_by: ClassVar[str] = ""
@@ -253,11 +259,11 @@ class PlanningTask:
     def integer(
         self, name: str, *parameter_types: Symbol, lower: int | None = None, upper: int | None = None
     ) -> Fluent:
-        """Declare an integer fluent, 0 unless ``initial_value`` says otherwise; a bound may be absent."""
+        """Declare an integer fluent, 0 unless ``initial_value`` gives another value; either bound may be left out."""
         return self._declare_fluent(name, parameter_types, FluentDecl(name, integer=True, lower=lower, upper=upper))
 
     def action(self, name: str, **parameters: Symbol) -> Action:
-        """Declare an action; parameters as ``name=type``."""
+        """Declare an action; its parameters are given as ``name=type``."""
         self._new_name(name, self._actions, "action")
         bound: dict[str, Symbol] = {}
         for parameter, type_ in parameters.items():
@@ -385,7 +391,7 @@ class PlanningTask:
             sys.exit(error.exit_code)
 
     def _name_causes(self, named: NamedCauses) -> None:
-        """What a later entry names besides counts too; within one entry a name may stand for two sentences."""
+        """Add the names that earlier entries do not have; within one entry a name may stand for two sentences."""
         known = self._causes or NamedCauses()
         self._causes = NamedCauses(
             known.changing + tuple(name for name in named.changing if name not in known.changing),
@@ -395,7 +401,7 @@ class PlanningTask:
     # Checks at the line of the mistake
 
     def _refuse_incomplete(self, message: str, remedy: str) -> NoReturn:
-        # What is not there has no line of its own: name the one where build begins.
+        # What is missing has no line of its own: give the one where build begins.
         line = getattr(getattr(type(self).build, "__code__", None), "co_firstlineno", None)
         raise AuthoringError(message, line=line, remedy=remedy)
 
@@ -440,7 +446,7 @@ class PlanningTask:
 
 
 def _names_of(facts: object, what: str) -> tuple[str, ...]:
-    """The names of the fluents, or of the action, that are passed as ``cause`` or ``fixed``."""
+    """Return the names of the fluents, or of the action, that are passed as ``cause`` or ``fixed``."""
     if facts is None:
         return ()
     if isinstance(facts, list | tuple):

@@ -92,7 +92,7 @@ def begin_task() -> None:
 
 
 class _Value(Entity):
-    """Common to conditions, terms and names: what Python would do silently is refused with the right words."""
+    """The base of conditions, terms and names: what Python would do silently is refused, with a remedy."""
 
     def __bool__(self) -> bool:
         fail(
@@ -324,32 +324,32 @@ def term_of(value: object) -> Expr:
 
 
 def And(*conditions: object) -> Condition:
-    """All of them hold."""
+    """Return the condition that all of these hold; of none, the condition always holds."""
     return join_conditions("and", conditions)
 
 
 def Or(*conditions: object) -> Condition:
-    """At least one of them holds."""
+    """Return the condition that at least one of these holds; of none, the condition never holds."""
     return join_conditions("or", conditions)
 
 
 def Not(condition: object) -> Condition:
-    """It does not hold."""
+    """Return the condition that this one does not hold."""
     return Condition(expressions.negate(condition_of(condition)))
 
 
 def Implies(premise: object, conclusion: object) -> Condition:
-    """The second holds where the first does."""
+    """Return the condition that the second holds where the first does."""
     return Condition(("imply", condition_of(premise), condition_of(conclusion)))
 
 
 def Iff(left: object, right: object) -> Condition:
-    """Both hold, or neither."""
+    """Return the condition that both hold, or neither."""
     return Condition(expressions.iff(condition_of(left), condition_of(right)))
 
 
 def Equals(left: object, right: object) -> Condition:
-    """Two integer terms are equal, or two objects (or parameters) are the same."""
+    """Return the condition that two integer terms are equal, or that two objects (or parameters) are the same."""
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         if not (isinstance(left, Symbol) and isinstance(right, Symbol)):
             fail(f"{left!r} and {right!r} cannot be compared", "compare two objects, or two integers")
@@ -358,12 +358,12 @@ def Equals(left: object, right: object) -> Condition:
 
 
 def Exists(type_: object, body: Callable[[Symbol], object]) -> Condition:
-    """Some object of the type fulfils the condition: ``Exists(place, lambda p: wet(p))``."""
+    """Return the condition that some object of the type fulfils another: ``Exists(place, lambda p: wet(p))``."""
     return _quantify("exists", type_, body)
 
 
 def Forall(type_: object, body: Callable[[Symbol], object]) -> Condition:
-    """All objects of the type fulfil the condition: ``Forall(place, lambda p: ~wet(p))``."""
+    """Return the condition that all objects of the type fulfil another: ``Forall(place, lambda p: ~wet(p))``."""
     return _quantify("forall", type_, body)
 
 

@@ -151,7 +151,7 @@ def nnf(expr: Expr, positive: bool = True) -> Expr:
 
 
 def is_literal(expr: Expr) -> bool:
-    """Whether a condition in negation normal form is a single literal (or a constant)."""
+    """Return whether a condition in negation normal form is a single literal (or a constant)."""
     if isinstance(expr, bool):
         return True
     inner = expr[1] if expr[0] == "not" else expr

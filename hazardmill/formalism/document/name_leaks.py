@@ -89,7 +89,7 @@ def visible_names(document: Document) -> Iterator[tuple[str, str]]:
         for condition in (action.precondition, *(effect.condition for effect in action.effects)):
             for name in _variables(condition):
                 yield f"variable in {action.name}", name
-    # Conditions of danger entries are hidden from a planner, and so are their variables.
+    # Planners do not see the conditions of danger entries, nor their variables.
     for name in _variables(document.goal):
         yield "variable in the goal", name
 

@@ -201,7 +201,7 @@ class _Module:
             yield f"self.danger_limits({', '.join(f'{side}={value}' for side, value in limits if value)})"
 
     def _causes(self) -> Iterator[str]:
-        """The keywords of one danger entry that name the causes."""
+        """Yield the keywords of a danger entry that name the causes."""
         causes = self._document.causes
         if causes is None:
             return
@@ -234,7 +234,7 @@ class _Module:
     # Conditions
 
     def _conjuncts(self, expr: Expr, scope: dict[str, str], where: str) -> tuple[Code, ...]:
-        """The arguments of a call that joins them by `and`."""
+        """Return the arguments of a call that joins its arguments by `and`."""
         if isinstance(expr, tuple) and expr[0] == "and":
             self._check_connective(expr, where)
             return tuple(self._condition(part, scope, where) for part in expr[1:])
@@ -252,7 +252,7 @@ class _Module:
             self._check_connective(expr, where)
             function, sign = _CONNECTIVES[head]
             parts = tuple(self._condition(part, scope, where) for part in expr[1:])
-            # A truth value in front has no operator of ours.
+            # A Python truth value as the left operand would not call our operator.
             infix = None if isinstance(expr[1], bool) else sign.join(map(_bracket, parts))
             return _Call(function, parts, infix)
         if head == "imply":
@@ -280,7 +280,7 @@ class _Module:
     def _quantifier(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
         head, variables, body = expr
         if len(variables) != 1:
-            _refuse(where, f"{head!r} over {len(variables)} variables", "nest one quantifier a variable")
+            _refuse(where, f"{head!r} over {len(variables)} variables", "nest one quantifier per variable")
         name, type_ = variables[0]
         word = name.removeprefix("?")
         if not word.isidentifier() or word in RESERVED:
@@ -310,7 +310,7 @@ class _Module:
         if all(isinstance(term, int) for term in terms):
             _refuse(where, f"{sign!r} of two integers", "write their result")
         left, right = (self._term(term, scope, where) for term in terms)
-        # A sum stands in brackets wherever it stands in another: they are read as they were nested.
+        # A sum inside another has brackets, so that they are read back with the same nesting.
         return f"({left} {sign} {right})"
 
 
@@ -329,13 +329,13 @@ def _inline(code: Code) -> str:
 
 
 def _bracket(code: Code) -> str:
-    """A part between operators."""
+    """Return a part as an operand of an operator: in brackets if it has an operator itself."""
     binary = isinstance(code, _Call) and code.inline is not None and code.head != "Not"
     return f"({_inline(code)})" if binary else _inline(code)
 
 
 def _keyword(words: str, code: Code) -> Code:
-    """The same behind ``when=`` or ``lambda x:``."""
+    """Return the code with ``when=`` or ``lambda x:`` in front."""
     if isinstance(code, str):
         return words + code
     return _Call(words + code.head, code.arguments, None if code.inline is None else words + code.inline)

@@ -247,7 +247,7 @@ class Reader:
         self._refuse(ast.unparse(node), "is no object or parameter", "name an object, a parameter or a variable")
 
     def _thing(self, node: ast.expr, scope: frozenset[str]) -> str | None:
-        """The object or parameter that a bare name stands for."""
+        """Return the object or parameter that a bare name stands for; None if it stands for neither."""
         if not isinstance(node, ast.Name) or node.id not in scope | set(self.objects):
             return None
         return self._argument(node, scope)
@@ -276,7 +276,15 @@ class Reader:
 
 
 def connect(head: str, parts: list[Expr]) -> Expr:
-    """Conditions under one connective, as the authoring module joins them: nested ones of the kind are merged."""
+    """Join conditions under one connective, as the authoring module does.
+
+    Args:
+        head: ``and`` or ``or``.
+        parts: The conditions; nested ones of the same kind are merged.
+
+    Returns:
+        The condition; a single one stays as it is, and of none ``and`` is true and ``or`` is false.
+    """
     operands: list[Expr] = []
     for part in parts:
         operands.extend(part[1:] if isinstance(part, tuple) and part[0] == head else (part,))
@@ -286,7 +294,11 @@ def connect(head: str, parts: list[Expr]) -> Expr:
 
 
 def _compare(sign: str, left: Expr, right: Expr) -> Expr:
-    """A comparison as Python makes it of the authoring module's terms, where some are asked from the right first."""
+    """Return a comparison as Python's operators would build it from the authoring module's terms.
+
+    Where the left operand is a plain integer, Python asks the right one; where the class of the right one is derived
+    from that of the left one, it asks the right one first. The comparison then comes out mirrored.
+    """
     if sign == "=" or not (isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left))):
         return (sign, left, right)
     if not isinstance(left, int):

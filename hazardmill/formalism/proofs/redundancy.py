@@ -225,11 +225,11 @@ def _literal(compiled: CompiledCondition, bit: int, matters_if: bool) -> _Judged
 
 
 def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
-    """A conjunction (absorbing: false) or disjunction (absorbing: true).
+    """Return the judge of a conjunction (absorbing: false) or disjunction (absorbing: true).
 
-    With no part at the absorbing value, it changes with any of its parts. Else it changes with a literal iff every part
-    at that value does: of one literal there may be several parts, under a quantifier. A neutral element moves all of
-    them the same way, so no other part comes to the absorbing value when these leave it.
+    If no part has the absorbing value, the whole changes with any of its parts. If some have it, the whole changes with
+    a literal only if all of these parts do: under a quantifier, one literal may occur in several parts. A neutral
+    element moves all its occurrences the same way, so no other part takes the absorbing value when these leave it.
     """
 
     def judge(bits: int, numbers: Numbers) -> tuple[bool, int]:
@@ -249,7 +249,7 @@ def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
 
 
 def _literals(expr: Expr, connective: Connective, path: Path) -> Iterator[tuple[Path, Expr, Connective]]:
-    """The literals of a negation normal form, left to right, each with its path and connective."""
+    """Yield the literals of a negation normal form, left to right, each with its path and connective."""
     if isinstance(expr, bool):
         return
     if is_literal(expr):

@@ -236,7 +236,7 @@ def _context_read(system: System, action: str, conditions: Sequence[Expr]) -> se
 
 
 def _applications(expr: Expr, scope: Mapping[str, str]) -> Iterator[tuple[Expr, Mapping[str, str]]]:
-    """The fluents of an expression, each with the variables in scope and their types."""
+    """Yield the fluents of an expression, each with the variables in scope and their types."""
     if isinstance(expr, tuple) and expr[0] == "fluent":
         yield expr, scope
     elif isinstance(expr, tuple) and expr[0] in QUANTIFIERS:

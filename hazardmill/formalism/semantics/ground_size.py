@@ -225,7 +225,7 @@ class _Measure:
         return self.parts(expr, instances) // instances if instances else 0
 
     def parts(self, expr: Expr, times: int) -> int:
-        """How many parts an expression is, unfolded, in so many instances."""
+        """Return how many parts an expression unfolds into, in so many instances."""
         if not isinstance(expr, tuple):
             return times
         head = expr[0]
@@ -243,7 +243,7 @@ class _Measure:
 
 
 def _count(number: int) -> str:
-    """A number for people; a huge one by its magnitude, for there are tasks with 10^30 ground actions."""
+    """Return a number for people; a huge one by its magnitude, as there are tasks with 10^30 ground actions."""
     # Python refuses to write out integers of thousands of digits.
     return f"{number:,}" if number < 10**9 else f"over 10^{int((number.bit_length() - 1) * 0.30103)}"
 
@@ -253,7 +253,7 @@ def _mask_bytes(booleans: int) -> int:
 
 
 def _part_bytes(booleans: int) -> int:
-    """A part is a mask, a value, and what holds them."""
+    """Return the bytes of a part: a mask, a value, and the objects that hold them."""
     return _PART + 2 * _mask_bytes(booleans)
 
 

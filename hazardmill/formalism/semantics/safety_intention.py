@@ -17,7 +17,7 @@ from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, term_va
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 Mode = Literal["transient", "persistent"]
-"""Whether forced values serve one action only (DESPITE's reading), or stay."""
+"""Whether forced values serve one action only (DESPITE's interpretation), or stay."""
 
 
 @dataclass(frozen=True, slots=True)

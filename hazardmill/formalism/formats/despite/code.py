@@ -139,7 +139,7 @@ def _spell_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def _parents_first(document: Document) -> list[Parameter]:
-    """The declared types and their fathers, each after its father."""
+    """Return the declared types with their parents, each after its parent."""
     left = [Parameter(declared.name, declared.parent) for declared in document.types]
     done = {ROOT_TYPE}
     ordered: list[Parameter] = []
@@ -400,7 +400,7 @@ class _Module:
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
-    """The parts of a conjunction, to be added separately; Unified Planning keeps one of several equal parts."""
+    """Return the parts of a conjunction, to be added separately; Unified Planning keeps one of several equal parts."""
     if expr is True:
         return []
     if not isinstance(expr, tuple) or expr[0] != "and" or is_equivalence(expr):
@@ -423,7 +423,7 @@ def _on_one_line(code: Code, as_tuple: bool = False) -> str:
 
 
 def _lay_out(before: str, code: Code, indent: int, after: str = "", as_tuple: bool = False) -> list[str]:
-    """The lines of ``before``, the code, ``after``: on one line if that fits, else each item on lines of its own."""
+    """Return the lines of ``before``, the code, ``after``: one line if it fits, else each item on lines of its own."""
     margin = " " * indent
     flat = f"{margin}{before}{_on_one_line(code, as_tuple)}{after}"
     if len(flat) <= _WIDTH or isinstance(code, str) or not code.items:

@@ -231,7 +231,7 @@ class _Writer:
         return _list(head, map(self._condition, expr[1:]))
 
     def _break_lines(self, expr: Expr) -> str:
-        """A condition; a long conjunction gets a line for each of its parts."""
+        """Return a condition; a long conjunction gets one line per part."""
         if isinstance(expr, tuple) and expr[0] == "and" and len(expr) > 1:
             return _conjunction([self._condition(part) for part in expr[1:]])
         return self._condition(expr)
@@ -283,7 +283,7 @@ class _Writer:
         return [*lines, ROOT_TYPE] if self._declares_object else lines
 
     def _object_needs_declaring(self) -> bool:
-        """Whether ``object`` is in use only where Unified Planning's reader does not look for it."""
+        """Return whether ``object`` is used only where Unified Planning's reader does not look for it."""
         document = self._document
         of_type = {thing.name: thing.type for thing in document.objects}
         seen = [parameter.type for fluent in document.fluents for parameter in fluent.parameters]
@@ -300,7 +300,7 @@ class _Writer:
         return self._typed_list((self._names.objects[name], of_type[name]) for name in objects)
 
     def _typed_list(self, items: Iterable[tuple[str, str]]) -> list[str]:
-        """``a b - place`` for each run of equal types; without types, bare names."""
+        """Return ``a b - place`` for each run of equal types; without types, bare names."""
         groups = []
         for type_, group in itertools.groupby(items, key=lambda item: item[1]):
             names = " ".join(name for name, _ in group)
@@ -403,7 +403,7 @@ def _list(head: str, items: Iterable[str]) -> str:
 
 
 def _block(head: str, lines: list[str]) -> str:
-    """``(head line line)``, one line each where there is more than one."""
+    """Return ``(head line line)``, on several lines where there is more than one."""
     if not lines:
         return f"({head})"
     return "\n".join([f"({head}", *(f"  {line}" for line in lines)]) + ")"

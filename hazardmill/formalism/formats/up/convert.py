@@ -330,7 +330,7 @@ class _Builder:
         return quantifier(self._condition(expr[2], inner), *variables.values())
 
     def _has_objects(self, type_: str) -> bool:
-        """Whether the type, or one below it, has an object."""
+        """Return whether the type or one of its subtypes has an object."""
         for thing in self._document.objects:
             own = thing.type
             while own not in (type_, ROOT_TYPE):

@@ -343,7 +343,7 @@ def _whole(node: Node) -> int:
 
 
 def _names(things: Iterable[Node], kind: str, taken: Iterable[str] = ()) -> dict[Node, str]:
-    """A legal name for each thing: its own where that is one, else ``kind_1``, ``kind_2`` ..."""
+    """Return a legal name for each thing: its own where that is legal, else ``kind_1``, ``kind_2`` ..."""
     things = list(things)
     names = {thing: thing.name for thing in things if NAME.match(thing.name) and thing.name not in taken}
     free = (name for i in itertools.count(1) if (name := f"{kind}_{i}") not in {*names.values(), *taken})
