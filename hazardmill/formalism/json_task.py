@@ -28,12 +28,12 @@ class JsonTask(PlanningTask):
         """Read the document.
 
         Raises:
-            AuthoringError: The text is no JSON, or no document.
+            AuthoringError: The text is not JSON, or no document.
         """
         try:
             return Document.from_json(json.loads(self.document_json))
         except DocumentError as error:
             raise AuthoringError(f"document_json: {error.message}", remedy=error.remedy) from None
         except (ValueError, TypeError, RecursionError) as error:
-            message = f"document_json is no JSON: {error}"
+            message = f"document_json is not JSON: {error}"
             raise AuthoringError(message, remedy="give it the text of a task document") from None

@@ -83,7 +83,7 @@ class Limits:
             whole = name != "wall_seconds"
             if not 0 < value < math.inf or (whole and not isinstance(value, int)):
                 number = "whole number" if whole else "number"
-                raise InputError(f"{name}={value!r} is no limit for a draft", remedy=f"give a {number} above zero")
+                raise InputError(f"{name}={value!r} is not a limit for a draft", remedy=f"give a {number} above zero")
 
 
 @dataclass(frozen=True, slots=True)

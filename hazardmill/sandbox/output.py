@@ -97,4 +97,4 @@ def _integer(digits: str) -> int:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise MalformedOutput(f"it holds {text[:_MAX_DIGITS]}, which is no integer")
+    raise MalformedOutput(f"it holds {text[:_MAX_DIGITS]}, which is not an integer")

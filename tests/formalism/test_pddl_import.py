@@ -421,8 +421,8 @@ IN_DOMAIN = {
     "action part": (dict(more="(:action f :observe (lit))"), "observations cannot be expressed"),
     "action part twice": (dict(more="(:action f :effect () :effect ())"), ":effect has no place here"),
     "action part missing": (dict(more="(:action f :effect)"), ":effect has no place here"),
-    "parameters": (dict(more="(:action f :parameters x)"), "x is no list of parameters"),
-    "parameter": (dict(more="(:action f :parameters (x))"), "'x' is no variable"),
+    "parameters": (dict(more="(:action f :parameters x)"), "x is not a list of parameters"),
+    "parameter": (dict(more="(:action f :parameters (x))"), "'x' is not a variable"),
     "parameter twice": (dict(more="(:action f :parameters (?x ?X))"), "?X is declared twice"),
     "parameter type": (dict(more="(:action f :parameters (?x - cup))"), "the type 'cup' is not declared"),
     "union type": (dict(more="(:action f :parameters (?x - (either a b)))"), "union types cannot be expressed"),
@@ -438,7 +438,7 @@ IN_DOMAIN = {
     "no name": (dict(pre="((lit))"), "((lit)) begins with no name"),
     "preference": (dict(pre="(preference p (lit))"), "preferences cannot be expressed"),
     "product": (dict(pre="(< (* (n) 2) 1)"), "products cannot be expressed: (* (n) 2)"),
-    "fraction": (dict(pre="(< (n) 0.5)"), "0.5 is no integer"),
+    "fraction": (dict(pre="(< (n) 0.5)"), "0.5 is not an integer"),
     "no number": (dict(pre="(< (n) ?x)"), "'?x' stands where a number is wanted"),
     "terms": (dict(pre="(< (- 1 2 3) 1)"), "(- 1 2 3) has the wrong number of terms"),
     "cost": (dict(pre="(< (total-cost) 1)"), "total-cost is the cost of a plan"),
@@ -472,13 +472,13 @@ IN_PROBLEM = {
     "section": (dict(problem_more="(:htn)"), "hierarchies of tasks cannot be expressed"),
     "timed": (dict(init="(at 5 (lit))"), "timed facts cannot be expressed"),
     "word": (dict(init="lit"), "'lit' stands where a fact is wanted"),
-    "equal objects": (dict(init="(= a 1)"), "(= a 1) is no fact"),
-    "fluent as value": (dict(init="(= (n) (n))"), "(n) is no number"),
+    "equal objects": (dict(init="(= a 1)"), "(= a 1) is not a fact"),
+    "fluent as value": (dict(init="(= (n) (n))"), "(n) is not a number"),
     "two values": (dict(init="(= (n) 2)"), "(n) has another value already"),
     "fact and no fact": (dict(init="(lit) (not (lit))"), "(lit) has another value already"),
     "number as fact": (dict(init="(n)"), "(n) does not fit"),
     "fact as number": (dict(init="(= (lit) 2)"), "(= (lit) 2) does not fit"),
-    "half": (dict(init="(= (n) 0.5)"), "0.5 is no integer"),
+    "half": (dict(init="(= (n) 0.5)"), "0.5 is not an integer"),
 }
 
 
@@ -613,19 +613,19 @@ SHAPE = {
     "objects": (changed("objects", {}), "objects: wanted a list"),
     "names": (changed("names", {"predicates": {}}), "names: unknown key 'predicates'"),
     "name": (changed("names", {"objects": {"a": 1}}), "names.objects.a: wanted a string, got 1"),
-    "condition half": (changed("dangers/0/condition", 0.5), "dangers[0].condition: 0.5 is no condition"),
+    "condition half": (changed("dangers/0/condition", 0.5), "dangers[0].condition: 0.5 is not a condition"),
     "condition object": (
         changed("dangers/0/condition", ["and", {"wet": True}]),
         "dangers[0].condition[1]: {'wet': True} is no",
     ),
-    "condition empty": (changed("dangers/0/condition", []), "dangers[0].condition: [] is no condition"),
+    "condition empty": (changed("dangers/0/condition", []), "dangers[0].condition: [] is not a condition"),
     "quantifier": (
         changed("dangers/0/condition", ["exists", "?x", True]),
         "dangers[0].condition: exists takes variables",
     ),
     "variable": (
         changed("dangers/0/condition", ["exists", [["?x"]], True]),
-        "dangers[0].condition[1][0]: ['?x'] is no typed variable",
+        "dangers[0].condition[1][0]: ['?x'] is not a typed variable",
     ),
 }
 MEANING = {
@@ -646,7 +646,7 @@ MEANING = {
         changed("dangers/2/condition", ["at", "van1", "base"]),
         "dangers[2].condition[1]: the PDDL declares no object 'van1'",
     ),
-    "argument": (changed("dangers/2/condition", ["at", 1, "base"]), "dangers[2].condition[1]: 1 is no argument"),
+    "argument": (changed("dangers/2/condition", ["at", 1, "base"]), "dangers[2].condition[1]: 1 is not an argument"),
     "parameter": (
         changed("dangers/2/condition", ["in", "?p", "?v"]),
         "dangers[2].condition: parameter '?v' is not declared",
@@ -733,7 +733,7 @@ def files(tmp_path):
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_files_that_cannot_be_read_are_named(files, place):
     files[place].write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanningInputError, match="is no UTF-8") as caught:
+    with pytest.raises(PlanningInputError, match="is not UTF-8") as caught:
         read_pddl(*files)
     assert caught.value.file == str(files[place])
     files[place].unlink()
@@ -745,7 +745,7 @@ def test_files_that_cannot_be_read_are_named(files, place):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the sidecar is no JSON"),
+        ("{", "the sidecar is not JSON"),
         ('{"context": [], "context": ["wet"]}', "the key 'context' occurs twice"),
         ("[" * 100_000, "the sidecar is nested too deep"),
     ],

@@ -67,7 +67,7 @@ def check_causes(causes: NamedCauses, fluents: Collection[str], actions: Collect
         for name in names:
             if name not in known:
                 raise DocumentError(
-                    f"causes.{part}: {name[:80]!r} is no fluent of the task", remedy="name fluents that are declared"
+                    f"causes.{part}: {name[:80]!r} is not a fluent of the task", remedy="name fluents that are declared"
                 )
 
 

@@ -28,7 +28,7 @@ class CompiledCondition:
     Attributes:
         mask: The bits that the condition reads as literals of a conjunction.
         value: What these bits must be.
-        test: The part that is no conjunction of Boolean literals; None where there is none.
+        test: The part that is not a conjunction of Boolean literals; None where there is none.
     """
 
     mask: int

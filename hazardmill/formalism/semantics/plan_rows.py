@@ -45,10 +45,12 @@ def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
                 try:
                     row = _row(line)
                 except json.JSONDecodeError as error:
-                    wrong = f"the line is no JSON: {error.msg}, column {error.colno}"
+                    wrong = f"the line is not JSON: {error.msg}, column {error.colno}"
                     yield PlanningInputError(wrong, file=place, line=number, remedy=_REMEDY)
                 except (ValueError, RecursionError) as error:
-                    yield PlanningInputError(f"the line is no plan: {error}", file=place, line=number, remedy=_REMEDY)
+                    yield PlanningInputError(
+                        f"the line is not a plan: {error}", file=place, line=number, remedy=_REMEDY
+                    )
                 else:
                     yield row
     except OSError as error:
@@ -63,7 +65,7 @@ def _row(line: bytes) -> tuple[PlanId, str]:
     """Read one line. Raises ValueError (also as its kinds for JSON and UTF-8) or RecursionError."""
     row = json.loads(line.decode("utf-8-sig"))
     if not isinstance(row, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     missing = [key for key in ("plan_id", "plan") if key not in row]
     if missing:
         raise ValueError(f"it has no {' and no '.join(missing)}")
@@ -71,7 +73,7 @@ def _row(line: bytes) -> tuple[PlanId, str]:
     if isinstance(plan_id, bool) or not isinstance(plan_id, str | int):
         raise ValueError("plan_id is neither a string nor an integer")
     if not isinstance(plan, str):
-        raise ValueError("plan is no string")
+        raise ValueError("plan is not a string")
     return plan_id, plan
 
 

@@ -103,7 +103,7 @@ class GroundAction:
         args: The objects, in the order of its parameters.
         pre: The compiled precondition.
         masks: The whole action as masks, for loops that cannot afford a call; None where it has conditional effects,
-            writes integers, or has a condition that is no conjunction of Boolean literals.
+            writes integers, or has a condition that is not a conjunction of Boolean literals.
         work: What trying it takes, with the plainest action of a small task as 1.
     """
 

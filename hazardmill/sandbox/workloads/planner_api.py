@@ -57,7 +57,7 @@ class BasePlanner:
             danger_conditions: Condition by action or name of an action.
 
         Raises:
-            InterfaceError: There is no danger fluent, a name is no action's, or a condition is no condition.
+            InterfaceError: There is no danger fluent, a name is not an action's, or a condition is of the wrong kind.
         """
         danger = danger_fluent(self)
         if danger is None:
@@ -67,9 +67,11 @@ class BasePlanner:
         for key, condition in danger_conditions.items():
             name = getattr(key, "name", key)
             if name not in named:
-                raise InterfaceError(f"apply_danger_effects names {name!r}, which is no action: {', '.join(named)}")
+                raise InterfaceError(f"apply_danger_effects names {name!r}, which is not an action: {', '.join(named)}")
             if isinstance(condition, list | tuple | dict | set) or (callable(condition) and not _is_fluent(condition)):
-                raise InterfaceError(f"the danger condition of {name} is no condition but a {type(condition).__name__}")
+                raise InterfaceError(
+                    f"the danger condition of {name} is not a condition but a {type(condition).__name__}"
+                )
             named[name].add_increase_effect(danger, 1, condition)
         return tuple(actions)
 
@@ -91,7 +93,7 @@ def run_cli(*args: object, **options: object) -> None:
 def members(container: object) -> Iterator[Any]:
     """Yield what a container holds, in its order, however it is nested; of a dict its values.
 
-    Anything that is no container, a string and a fluent among them, is yielded itself.
+    Anything that is not a container, a string and a fluent among them, is yielded itself.
     """
     if isinstance(container, Mapping):
         container = container.values()

@@ -114,7 +114,7 @@ class _Reader:
         things = list(dict.fromkeys(members(container)))
         for thing in things:
             if not isinstance(thing, Object):
-                raise InterfaceError(f"objects holds {_describe(thing)}, which is no Object")
+                raise InterfaceError(f"objects holds {_describe(thing)}, which is not an Object")
         if isinstance(container, set | frozenset):
             self._note("objects_in_a_set", "objects is a set, which has no order: they are taken by name")
             things.sort(key=lambda thing: str(thing.name))
@@ -328,7 +328,7 @@ class _Reader:
                 if name in _TURNED and isinstance(parts[0], int) and not isinstance(parts[1], int):
                     return [_TURNED[name], *reversed(parts)]
                 return [name, *parts]
-        raise NotExpressible(f"{what} holds {_describe(node)}, which is no condition of the formalism")
+        raise NotExpressible(f"{what} holds {_describe(node)}, which is not a condition of the formalism")
 
     def _quantifier(self, node: Node, scope: Scope, what: str) -> Json:
         inner = dict(scope)
@@ -355,7 +355,7 @@ class _Reader:
         if node.is_plus() or node.is_minus():
             return ["+" if node.is_plus() else "-", *(self._term(arg, scope, what) for arg in node.args)]
         raise NotExpressible(
-            f"{what} holds {_describe(node)}, which is no integer term of the formalism",
+            f"{what} holds {_describe(node)}, which is not an integer term of the formalism",
             remedy="terms are integers, integer fluents, + and -",
         )
 
@@ -377,7 +377,7 @@ def _fluents(container: object, part: str) -> list[Node]:
     found = list(members(container))
     for fluent in found:
         if not isinstance(fluent, Fluent):
-            raise InterfaceError(f"{part} holds {_describe(fluent)}, which is no Fluent")
+            raise InterfaceError(f"{part} holds {_describe(fluent)}, which is not a Fluent")
     return found
 
 
@@ -385,7 +385,7 @@ def _actions(container: object, part: str) -> list[Node]:
     found = list(members(container))
     for action in found:
         if not (hasattr(action, "name") and hasattr(action, "parameters") and hasattr(action, "clone")):
-            raise InterfaceError(f"{part} holds {_describe(action)}, which is no action")
+            raise InterfaceError(f"{part} holds {_describe(action)}, which is not an action")
     return found
 
 

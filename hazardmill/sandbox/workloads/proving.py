@@ -1,6 +1,6 @@
 """Inside a proving process: work that arrives over a line, with limits of its own on memory and processor time.
 
-Started by ``sandbox/proving.py`` in an isolated interpreter. Unlike the jail it is no wall: everything it runs is ours,
+Started by ``sandbox/proving.py`` in an isolated interpreter. Unlike the jail it is not a wall: all it runs is our code,
 on documents that have been read. It exists to be killed, should a bound that is computed beforehand be wrong.
 """
 

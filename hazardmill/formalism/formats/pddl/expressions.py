@@ -51,7 +51,7 @@ def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord
         Each name with the word of its type; None for names without one.
 
     Raises:
-        PlanningInputError: It is no typed list, or has a union type.
+        PlanningInputError: It is not a typed list, or has a union type.
     """
     pairs: list[tuple[PddlWord, PddlWord | None]] = []
     waiting: list[PddlWord] = []
@@ -100,7 +100,7 @@ class Expressions:
         found: dict[str, Parameter] = {}
         for word, type_ in typed_list(self.source, items):
             if not word.text.startswith("?"):
-                raise self.source.refuse(f"{word.text!r} is no variable", word, f"write ?{word.text}")
+                raise self.source.refuse(f"{word.text!r} is not a variable", word, f"write ?{word.text}")
             if word.lower in found:
                 raise self.source.refuse(f"the variable {word.text} is declared twice", word, "rename one of them")
             name = self.names.declare("variables", word.text)
@@ -186,7 +186,7 @@ class Expressions:
         """Return the document's name for an object or a variable in scope.
 
         Raises:
-            PlanningInputError: It is not declared, or is no name.
+            PlanningInputError: It is not declared, or is not a name.
         """
         if isinstance(node, Group):
             raise self.source.refuse(
@@ -279,7 +279,9 @@ class Expressions:
             )
         value = Fraction(word.text)
         if value.denominator != 1:
-            raise self.source.refuse(f"{word.text} is no integer", word, "scale all amounts of that kind to integers")
+            raise self.source.refuse(
+                f"{word.text} is not an integer", word, "scale all amounts of that kind to integers"
+            )
         return value.numerator
 
     def _name_of(self, category: str, what: str, word: PddlWord) -> str:

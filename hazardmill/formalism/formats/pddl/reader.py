@@ -281,7 +281,7 @@ class _Reader:
         expressions = self._expressions(self._domain)
         listed = fields.get(":parameters", Group((), group.line))
         if isinstance(listed, PddlWord):
-            raise self._domain.refuse(f"{listed.text} is no list of parameters", listed, "write (?x - type ...)")
+            raise self._domain.refuse(f"{listed.text} is not a list of parameters", listed, "write (?x - type ...)")
         parameters, scope = expressions.parameters(listed.items, {})
         nothing = Group((), group.line)
         self._actions[name] = ActionDecl(
@@ -333,7 +333,7 @@ class _Reader:
                 return (TOTAL_COST,), 0
             value = self._number(expressions, number)
         if isinstance(target, PddlWord):
-            raise source.refuse(f"{spell(node)} is no fact", node, "write (p ...) or (= (f ...) number)")
+            raise source.refuse(f"{spell(node)} is not a fact", node, "write (p ...) or (= (f ...) number)")
         atom: Atom = expressions.atom(target, {})[1:]
         if self._fluents[atom[0]].integer == isinstance(value, bool):
             kind = "a number, give it one: (= (f ...) number)" if isinstance(value, bool) else "Boolean: write (p ...)"
@@ -343,7 +343,7 @@ class _Reader:
     def _number(self, expressions: Expressions, node: Node) -> int:
         value = expressions.term(node, {})
         if not isinstance(value, int):
-            raise self._problem.refuse(f"{spell(node)} is no number", node, "initial values are integers")
+            raise self._problem.refuse(f"{spell(node)} is not a number", node, "initial values are integers")
         return value
 
     def _refuse_unknown_numbers(self, values: Mapping[Atom, bool | int], sections: list[Group]) -> None:

@@ -86,14 +86,14 @@ class Sidecar:
         """Read a condition or term of a danger entry.
 
         Raises:
-            PlanningInputError: It is no prefix list, or names what is not declared.
+            PlanningInputError: It is not a prefix list, or names what is not declared.
         """
         if isinstance(value, bool | int):
             return value
         if isinstance(value, str):
             return ("fluent", self.find(names, "fluents", value, path))
         if not isinstance(value, list) or not value or not isinstance(value[0], str):
-            raise self.refuse(path, f"{_describe(value)} is no condition", _LIST)
+            raise self.refuse(path, f"{_describe(value)} is not a condition", _LIST)
         head, *rest = value
         if (fluent := names.find("fluents", head)) is not None:
             return ("fluent", fluent, *self._arguments(rest, names, path))
@@ -116,7 +116,7 @@ class Sidecar:
         for i, item in enumerate(value[1]):
             where = f"{path}[1][{i}]"
             if not isinstance(item, list) or len(item) != 2 or not all(isinstance(part, str) for part in item):
-                raise self.refuse(where, f"{_describe(item)} is no typed variable", 'write ["?x", "type"]')
+                raise self.refuse(where, f"{_describe(item)} is not a typed variable", 'write ["?x", "type"]')
             variables.append((names.declare("variables", item[0]), self.find(names, "types", item[1], where)))
         return (value[0], tuple(variables), self.condition(value[2], names, f"{path}[2]"))
 
@@ -125,7 +125,9 @@ class Sidecar:
         for i, value in enumerate(values, 1):
             where = f"{path}[{i}]"
             if not isinstance(value, str):
-                raise self.refuse(where, f"{_describe(value)} is no argument", "name an object, or a parameter (?x)")
+                raise self.refuse(
+                    where, f"{_describe(value)} is not an argument", "name an object, or a parameter (?x)"
+                )
             category = "variables" if value.startswith("?") else "objects"
             arguments.append(self.find(names, category, value, where))
         return arguments
@@ -151,11 +153,11 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
     except OSError as error:
         message, remedy = f"the sidecar cannot be read: {error.strerror}", "check the path"
     except UnicodeDecodeError:
-        message, remedy = "the sidecar is no UTF-8", "save it as UTF-8"
+        message, remedy = "the sidecar is not UTF-8", "save it as UTF-8"
     except RecursionError:
         message, remedy = "the sidecar is nested too deep", "nest conditions less"
     except ValueError as error:
-        message, remedy = f"the sidecar is no JSON: {error}", "mend the JSON there"
+        message, remedy = f"the sidecar is not JSON: {error}", "mend the JSON there"
     else:
         return _Shape(str(given)).read(value)
     raise PlanningInputError(message, file=str(given), remedy=remedy)

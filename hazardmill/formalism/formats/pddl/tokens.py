@@ -114,7 +114,7 @@ class PddlText:
             ) from error
         except UnicodeDecodeError as error:
             raise PlanningInputError(
-                f"the {what} is no UTF-8 (byte {error.start})", file=str(given), remedy="save it as UTF-8"
+                f"the {what} is not UTF-8 (byte {error.start})", file=str(given), remedy="save it as UTF-8"
             ) from error
 
     def refuse(self, message: str, at: Node | int, remedy: str) -> PlanningInputError:

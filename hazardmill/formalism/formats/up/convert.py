@@ -131,7 +131,7 @@ def from_actions(problem: Problem, plan: Iterable[GroundStep]) -> SequentialPlan
             action = problem.action(name)
             objects = tuple(environment.expression_manager.ObjectExp(problem.object(arg)) for arg in args)
         except UPValueError as error:
-            raise NotExpressible(f"{shown} is no action of the problem: {error}") from error
+            raise NotExpressible(f"{shown} is not an action of the problem: {error}") from error
         fits = len(objects) == len(action.parameters) and all(
             parameter.type.is_compatible(thing.type)
             for parameter, thing in zip(action.parameters, objects, strict=True)

@@ -282,7 +282,7 @@ class _Translator:
         for head, fits in comparisons.items():
             if fits():
                 return (head, *(self._term(arg, scope) for arg in node.args))
-        raise NotExpressible(f"{node} is no condition of the formalism")
+        raise NotExpressible(f"{node} is not a condition of the formalism")
 
     def _quantify(self, node: Node, scope: Mapping[str, str]) -> Expr:
         # The types of a problem are those of its objects and parameters: of any other there is no object.
@@ -300,7 +300,7 @@ class _Translator:
         if node.is_times():
             return self._product(node, scope)
         if not (node.is_plus() or node.is_minus()):
-            raise NotExpressible(f"{node} is no integer term of the formalism")
+            raise NotExpressible(f"{node} is not an integer term of the formalism")
         head, parts = "+" if node.is_plus() else "-", [self._term(arg, scope) for arg in node.args]
         return parts[0] if len(parts) == 1 else (head, *parts)
 
@@ -315,7 +315,7 @@ class _Translator:
         if not varying:
             return factor
         if len(varying) > 1 or abs(factor) > MAX_FACTOR:
-            raise NotExpressible(f"{node} is no sum, and too long or not linear when it is written out as one")
+            raise NotExpressible(f"{node} is not a sum, and too long or not linear when it is written out as one")
         term = self._term(varying[0], scope)
         if factor in (0, 1):
             return term if factor else 0
@@ -338,7 +338,7 @@ class _Translator:
 def _whole(node: Node) -> int:
     value = node.constant_value()
     if isinstance(value, bool) or value != int(value):
-        raise NotExpressible(f"{node} is no integer")
+        raise NotExpressible(f"{node} is not an integer")
     return int(value)
 
 
