@@ -90,7 +90,7 @@ __all__ = [
     "PlanningTask",
 ]
 
-# Inside PlanningTask the name ``object`` is a method.
+# Inside PlanningTask the name ``object`` means its method.
 Anything: TypeAlias = object
 
 

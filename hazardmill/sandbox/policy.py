@@ -39,7 +39,7 @@ ALLOWED_DUNDERS: Final = frozenset({"__init__"})
 
 _REFUSED_BUILTINS: Final = frozenset(name for name in dir(builtins) if name[:1] != "_") - ALLOWED_BUILTINS
 
-# Attributes that lead from a value to the interpreter without a double underscore in sight.
+# Attributes that lead from a value to the interpreter without a double underscore in their name.
 _INTERPRETER_ATTRIBUTES: Final = frozenset(
     "cr_frame f_back f_builtins f_code f_globals f_locals gi_code gi_frame mro tb_frame tb_next".split()
 )

@@ -86,7 +86,7 @@ class FluentDecl:
     parameters: tuple[Parameter, ...] = ()
     kind: Kind = "normal"
     integer: bool = False
-    # The hash of None is an address in memory (in Python 3.11): another order of sets in each process.
+    # The hash of None is an address in memory (in Python 3.11): sets would have another order in each process.
     lower: int | None = field(default=None, hash=False)
     upper: int | None = field(default=None, hash=False)
 

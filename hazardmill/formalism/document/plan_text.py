@@ -101,7 +101,7 @@ class PlanReader:
     def _match(token: str, exact: Container[str], folded: dict[str, str | None]) -> str | None:
         if token in exact:
             return token
-        # Names are ASCII; a foreign letter that happens to fold to one is another name.
+        # Names are ASCII; a token with a foreign letter that happens to fold to an ASCII one is another name.
         return folded.get(token.lower()) if token.isascii() else None
 
 

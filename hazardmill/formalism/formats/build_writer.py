@@ -28,7 +28,7 @@ _WIDTH: Final = 112
 _BUILD_INDENT: Final = 8
 _CONNECTIVES: Final = {"and": ("And", " & "), "or": ("Or", " | ")}
 _OPERATIONS: Final = {"assign": "assigns", "increase": "increases", "decrease": "decreases"}
-# What the sandbox's policy reads as a way to the interpreter stands in brackets, where it is a text.
+# Names that the sandbox's policy would take for a way to the interpreter: they are written as strings in brackets.
 _NO_ATTRIBUTE: Final = re.compile(r"(?:f|tb|cr|gi)_")
 
 
@@ -137,7 +137,7 @@ class _Module:
             if word.isidentifier() and not keyword.iskeyword(word) and not odd:
                 plain.append(f"{word}={type_}")
             else:
-                # From the first that Python has no keyword for, so that all keep their order.
+                # From the first parameter that cannot be a keyword in Python, so that all keep their order.
                 odd.append(f"{quote(word)}: {type_}")
         arguments = [quote(action.name), *plain, *([f"**{{{', '.join(odd)}}}"] if odd else [])]
         yield from _lay_out(_Call(f"{name} = self.action", tuple(arguments)))
@@ -295,7 +295,7 @@ class _Module:
             return _Call("Equals", parts)
         assert sign in COMPARISONS, "documents hold no other"
         if isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left)):
-            # Python asks the right side first, if its class is derived from the left's, or the left knows no answer.
+            # Python asks the right side if its class is derived from the left's, or if the left has no answer.
             _refuse(where, f"{render(left)} on the left of {sign!r}", "turn the comparison round")
         return f"({parts[0]} {sign} {parts[1]})"
 
@@ -372,7 +372,7 @@ def _has_arguments(expr: Expr) -> bool:
 def _parents_first(types: Sequence[TypeDecl]) -> Iterator[TypeDecl]:
     left, done = list(types), {ROOT_TYPE}
     while left:
-        # Well-formed types have no circle, so that each round finds one.
+        # Well-formed types have no cycle, so each round finds one.
         ready = next(declared for declared in left if declared.parent in done)
         left.remove(ready)
         done.add(ready.name)

@@ -137,7 +137,7 @@ class Reader:
     def _parse_python(self, text: str, mend: str) -> ast.expr:
         if len(text) > MAX_LENGTH:
             raise DocumentError(f"{self.path}: over {MAX_LENGTH} characters", remedy="write a smaller task")
-        # Line ends inside brackets or not: it is one expression.
+        # Line ends do not matter, inside brackets or outside: the text is one expression.
         flat = " ".join(text.split())
         try:
             body = parse(flat).body

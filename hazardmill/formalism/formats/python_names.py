@@ -17,7 +17,7 @@ RESERVED: Final = frozenset({*keyword.kwlist, *"_ case match self".split(), *aut
 
 _LONGEST_CLASS: Final = 80
 _CLASS_NAME: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST_CLASS - 1}}}")
-# Characters that look the same to Python, to every editor and to a reader, whatever version of Unicode they know.
+# All but the characters that look the same to Python, every editor and a reader, whatever their version of Unicode.
 _NOT_PLAIN: Final = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027]")
 
 

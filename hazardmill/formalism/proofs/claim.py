@@ -224,7 +224,7 @@ def describe_witness(witness: dict[str, Any]) -> dict[str, str]:
         for name, value in witness.items()
         if name != "twin" and value not in (None, [], {})
     }
-    # The empty plan is a plan.
+    # An empty text is the empty plan, which is a plan.
     return {name: text or "()" for name, text in parts.items()}
 
 

@@ -140,7 +140,7 @@ class _Entry:
         self._compiler = compiler
         self._place = place
         self._effort = effort
-        # What one situation takes to look at with its copies, and what is kept of it.
+        # The work of evaluating one situation with its copies, and the bytes that are kept of it.
         parts = system.size.entries[place]
         self._work = len(self.area.copies) * (1 + parts // PARTS_PER_TRY)
         self._key_bytes = _KEY_BYTES + system.size.mask_bytes

@@ -192,7 +192,7 @@ def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, 
                 queue.append(successor)
                 if system.unbounded:
                     system.weigh(after[1], effort)
-    # The search came to its end: what was not found does not exist.
+    # The search is complete: what was not found does not exist.
     found.setdefault(True, None)
     found.setdefault(False, None)
 

@@ -130,7 +130,7 @@ class PlanValidator:
         trace: list[PlanStep] = []
         flags = set(intention.flags)
         if any(action is None for _, action in read):
-            # Also where execution ends before it: safety intention has skipped it.
+            # The flag is set even where execution ends before that action: safety intention has skipped it.
             flags.add("ungroundable")
         for place, (tokens, action) in enumerate(read, 1):
             spelled = "(" + " ".join(tokens) + ")"

@@ -183,7 +183,7 @@ class GroundAction:
         return self.text
 
     def __reduce__(self) -> tuple[type[NamedAction], tuple[str, tuple[str, ...]]]:
-        # What it compiles to stays in its process.
+        # The compiled form stays in its process.
         return NamedAction, (self.decl.name, self.args)
 
     def danger(self, bits: int, numbers: Numbers) -> int:

@@ -101,7 +101,7 @@ _MACHINES: Final = {
             334,  # rseq
         ),
     ),
-    # From the kernel's generic table; no machine of this kind has run it yet.
+    # From the kernel's generic table; not yet run on a machine of this kind.
     "aarch64": _Machine(
         0xC00000B7,
         (

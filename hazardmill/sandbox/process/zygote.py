@@ -320,7 +320,7 @@ def _code_descriptor(code: bytes) -> int:
     """
     try:
         descriptor = os.memfd_create("code")
-    except (AttributeError, OSError):  # not in this build, or not without a flag that older kernels do not know
+    except (AttributeError, OSError):  # missing in this build, or it needs a flag that older kernels do not know
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     try:

@@ -97,7 +97,7 @@ class _Reader:
         for thing in self._objects():
             problem.add_object(thing)
         base = planner.create_base_actions()
-        # Before the code may change them.
+        # Copied now, because the code may change them.
         plain = {action.name: action.clone() for action in _actions(base, "create_base_actions()")}
         dangerous = _actions(planner.create_danger_actions(base), "create_danger_actions()")
         self._compare(plain, {action.name: action for action in dangerous})

@@ -43,7 +43,7 @@ _RESERVED: Final = frozenset(
         *_SHORTCUTS.values(),
         *"FALSE TRUE BoolType Fluent Iff InstantaneousAction IntType Object OrderedDict UserType Variable".split(),
         *"BasePlanner DomainPlanner self super problem base_actions actions action danger_conditions".split(),
-        # Built-in names that a reader would stumble over.
+        # Built-in names that would confuse a reader.
         *"bool bytes dict dir filter id input int iter list map max min next object open print range set".split(),
         *"sorted str sum tuple type vars zip".split(),
         DANGER,
@@ -162,7 +162,7 @@ class _Module:
         self._ordered = False
 
     def text(self) -> str:
-        # What is written decides what is imported.
+        # The imports follow from the code, so it is written first.
         body = [*self._declarations(), "", "", *self._planner()]
         lines = [
             '"""A planning task on the interface of DESPITE.',

@@ -184,12 +184,12 @@ def examine(
         limit: Most expansions of the search for the certificate; reaching it is a finding.
 
     Returns:
-        The task, with danger types and causes restored from the claims, and all findings.
+        The task, with danger types and ``realised_by`` restored from the claims, and all findings.
     """
     findings = [*claims.findings, *(ImportFinding(rule, text) for rule, text in notes)]
     document = _restore(document, claims)
     if claims.task_id is not None:
-        # The name is outside the checks, and was checked with the claims.
+        # Replacing the name checks nothing, but it was checked with the claims.
         document = replace(document, name=claims.task_id)
     certificate = None
     try:

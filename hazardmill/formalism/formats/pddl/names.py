@@ -93,7 +93,7 @@ def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True
         "fluent": [fluent.name for fluent in document.fluents],
         "type": [type_.name for type_ in document.types],
     }
-    # A new name must not be what another element is called.
+    # A new name must not be the name of another element.
     avoid = {name.lower() for names in declared.values() for name in names}
     taken = {word: f"PDDL's own word {word!r}" for word in sorted(RESERVED)}
     written = {kind: _spell(kind, names, taken, avoid, rename) for kind, names in declared.items()}

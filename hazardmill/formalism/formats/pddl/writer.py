@@ -260,7 +260,7 @@ class _Writer:
                 needed.add(":equality")
             elif head in QUANTIFIERS:
                 needed.add(":existential-preconditions" if head == "exists" else ":universal-preconditions")
-        # The constant false is an empty disjunction. Boolean values of effects are no conditions.
+        # The constant false is an empty disjunction. Boolean values of effects are not conditions.
         conditions = [self._document.goal, *(entry.condition for entry in self._dangers)]
         effects = [effect for action in self._document.actions for effect in action.effects]
         conditions += [action.precondition for action in self._document.actions]

@@ -231,7 +231,7 @@ class _Builder:
         root = self._tm.UserType(ROOT_TYPE) if self._rooted else None
         if root is not None:
             self._types[ROOT_TYPE] = root
-        # Fluents are named before types: of the two, planners show fluents.
+        # Fluents are named before types, because planners show fluents and not types.
         self._fluent_names = {fluent.name: self._fresh(fluent.name, "_fluent") for fluent in self._document.fluents}
         waiting = [declared.name for declared in self._document.types]
         while waiting:
@@ -342,7 +342,7 @@ class _Builder:
     def _same(self, left: str, right: str, scope: Mapping[str, Node]) -> Node:
         a, b = self._argument(left, scope), self._argument(right, scope)
         if a.type != b.type and not a.type.is_compatible(b.type) and not b.type.is_compatible(a.type):
-            # Types form a tree: if neither is above the other, no object is of both.
+            # Types form a tree: if neither is above the other, no object has both types.
             return self._em.FALSE()
         return self._em.Equals(a, b)
 

@@ -184,7 +184,7 @@ def _watch_over_group() -> None:
         return
     while os.read(0, 1):
         pass
-    # Run by hand, this process may share its group with the shell.
+    # If started by hand, this process may share its group with the shell.
     if leads:
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -285,7 +285,7 @@ class _Translator:
         raise NotExpressible(f"{node} is not a condition of the formalism")
 
     def _quantify(self, node: Node, scope: Mapping[str, str]) -> Expr:
-        # The types of a problem are those of its objects and parameters: of any other there is no object.
+        # The types of a problem are those of its objects and parameters: any other type has no objects.
         if any(variable.type not in self._types for variable in node.variables()):
             return bool(node.is_forall())
         inner = {**scope, **{variable.name: f"?v{next(self._variables)}" for variable in node.variables()}}
