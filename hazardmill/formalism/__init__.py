@@ -2,7 +2,7 @@
 
 | package | what it holds |
 | --- | --- |
-| authoring, authoring_values, json_task | the API on which a task's code is written; stored tasks import it by this path |
+| authoring, authoring_values, json_task | the API of a task's code; stored tasks import it by this path |
 | document | the declarative form of a task: its parts, canonical order and hash, and what makes it well formed |
 | semantics | the ground transition system, plan verdicts with a trace that names literals, safety intention |
 | search | shortest safe and unsafe plans or proof of absence, also with mitigation; its limits; external engines |

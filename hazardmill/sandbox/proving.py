@@ -57,7 +57,7 @@ class Provers:
     def run(self, limit: int, work: Callable[Asked, Answer], *args: Asked.args, **named: Asked.kwargs) -> Answer:
         """Do a piece of work in a proving process. Exceptions that it raises there are raised here.
 
-        Waits where as many pieces of work as there are cores are under way.
+        Waits while there is a piece of work for every core already.
 
         Args:
             limit: Most expansions of its searches, from which its memory and time follow.

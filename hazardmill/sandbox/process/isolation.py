@@ -311,7 +311,7 @@ def _landlock() -> bytes:
 def limit_resources(resources: Resources) -> None:
     """Set the rlimits: CPU and memory; no file growth, core dump or further process; at most 16 descriptors.
 
-    A limit that is lower already stays as it is.
+    A hard limit that is lower already is kept.
     """
     for kind, soft, hard in (
         (resource.RLIMIT_CPU, resources.cpu_seconds, resources.cpu_seconds + 1),
