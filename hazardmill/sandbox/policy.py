@@ -69,7 +69,7 @@ _NAME_OF: Final[dict[type[ast.AST], Callable[[Any], str | None]]] = {
 
 _TOP_MEND: Final = (
     "at the top of the module write imports, constants spelled out, functions and the class, and nothing else;"
-    " what is computed belongs into build, and a closing block is added to what people run"
+    " what is computed belongs in build, and a closing block is added to what people run"
 )
 # What a constant at the top is made of: nothing that calls.
 _CONSTANT_KINDS: Final = frozenset(
@@ -158,7 +158,7 @@ def _text_finding(code: str) -> PolicyFinding | None:
     names = {"\0": "a null byte", "\ufeff": "a byte order mark", "\r": "a carriage return without a line feed"}
     what = names.get(sign) or unicodedata.name(sign, "a control character").lower()
     message = f"the code holds {what} (U+{ord(sign):04X}), which editors and Python read differently"
-    mend = "leave it out, or write it as an escape where it belongs into a text"
+    mend = "leave it out, or write it as an escape where it belongs in a text"
     return PolicyFinding("syntax", code.count("\n", 0, min(places)) + 1, message, mend)
 
 

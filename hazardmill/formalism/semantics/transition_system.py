@@ -405,7 +405,7 @@ class System:
 
     @property
     def mixing(self) -> int:
-        """The divisor of the bits of a state whose remainder belongs into the key of a table of states.
+        """The divisor of the bits of a state whose remainder belongs in the key of a table of states.
 
         Python hashes an integer modulo 2^61 - 1, so that bit 0 and bit 61 count the same in the hash: of states of
         hundreds of bits, thousands would share one hash, and each look-up would compare with all of them. The remainder
