@@ -133,7 +133,7 @@ def _read(answer: JailResult | JailFailure) -> Document | CheckFailure:
         # The authoring module checks documents itself, so an honest task cannot get here.
         return _forgery(f"the document is not well formed: {error.message}")
     if document.provenance:
-        return _forgery("the document claims a provenance, which only the mill may write")
+        return _forgery("the document claims a provenance, which only hazardmill may write")
     if is_too_large(document):
         message = f"the task takes more than {MAX_BYTES} bytes to write down"
         return CheckFailure("document", "too_large", message, None, "declare less: fewer objects, values or actions")

@@ -238,7 +238,7 @@ class Jail:
                 return child.run()
             except ZygoteClosed as error:
                 raise SandboxError(
-                    "the jail was closed while the draft ran", remedy="close it when every draft has come back"
+                    "the jail was closed while the draft ran", remedy="close it after the last draft has returned"
                 ) from error
             except OSError as error:
                 raise SandboxError(
@@ -329,7 +329,7 @@ def _report(report: dict[str, Any]) -> JailResult | JailFailure:
     if {"document"} <= set(report) <= {"document", "notes"} and isinstance(report["document"], dict):
         notes = report.get("notes", [])
         if not _are_notes(notes):
-            return _forgery_failure("its notes are none")
+            return _forgery_failure("its notes have the wrong shape")
         return JailResult(report["document"], tuple((rule, output.printable(text)) for rule, text in notes))
     if set(report) != {"reason", "message", "line", "remedy"} or report["reason"] not in _REASONS:
         return _forgery_failure("its report has parts that no report has")

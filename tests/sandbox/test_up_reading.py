@@ -453,7 +453,7 @@ def test_odd_declarations_are_taken_with_a_note(planners: Jail, init: str, rule:
         ),
         (
             parts(init="UserType('thing', UserType('other'))"),
-            "there are two types thing with different fathers",
+            "there are two types thing with different parents",
             None,
         ),
     ],

@@ -20,7 +20,7 @@ from hazardmill.formalism.task_main import reasons
 from hazardmill.text.printable import printable
 
 PlanId = str | int | None
-_REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a line'
+_REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} per line'
 
 
 def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:

@@ -257,12 +257,12 @@ def become_nobody() -> None:
         LayerUnavailable: This is not root, or the change did not take effect.
     """
     if os.geteuid() != 0:
-        raise LayerUnavailable("not root: the code runs as the user who started the mill")
+        raise LayerUnavailable("not root: the code runs as the user who started hazardmill")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
     if os.getresuid() != (NOBODY,) * 3 or os.getresgid() != (NOBODY,) * 3:
-        raise LayerUnavailable("the change of user did not take")
+        raise LayerUnavailable("the change of user did not take effect")
 
 
 def landlock_version() -> int:

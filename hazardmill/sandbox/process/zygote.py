@@ -285,7 +285,7 @@ class ForkedChild:
                 self._ours = None
         if status is None and not serving.has_ended():
             zygote.abandon(serving)
-            raise ChildProcessError("the zygote does not answer, and has been ended")
+            raise ChildProcessError("the zygote does not answer, and has been killed")
         if not status:
             raise _without_word(serving)
         return ChildExit(header, body, "cancelled" if self._cancelled else cause, _read_status(status))

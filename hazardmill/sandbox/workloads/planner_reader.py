@@ -154,7 +154,7 @@ class _Reader:
             if type_.name == ROOT_TYPE and type_.father is None:
                 continue
             if declared.setdefault(type_.name, parent) != parent:
-                raise NotExpressible(f"there are two types {type_.name} with different fathers", remedy="rename one")
+                raise NotExpressible(f"there are two types {type_.name} with different parents", remedy="rename one")
         return [[name, parent] for name, parent in declared.items()]
 
     def _fluent(self, fluent: Node) -> dict[str, Json]:

@@ -140,7 +140,7 @@ class Expressions:
             return self._comparison(node, scope)
         atom = self.atom(node, scope)
         if atom[1] in self.integers:
-            raise self.source.refuse(f"{spell(node)} is a number, a condition is wanted", node, "compare it")
+            raise self.source.refuse(f"{spell(node)} is a number where a condition is wanted", node, "compare it")
         return atom
 
     def term(self, node: Node, scope: Scope) -> Expr:
@@ -173,7 +173,7 @@ class Expressions:
             raise self.source.refuse(f"{_STRANGE[head]} cannot be expressed: {spell(node)}", node, _EXACT)
         if head == TOTAL_COST:
             raise self.source.refuse(
-                "total-cost is the cost of a plan, nothing but (increase (total-cost) ...) can use it",
+                "total-cost is the cost of a plan: only (increase (total-cost) ...) can use it",
                 node,
                 "use a function of another name",
             )
@@ -196,7 +196,7 @@ class Expressions:
             return self._name_of("objects", "object", node)
         if node.lower not in scope:
             known = ", ".join(scope) or "none"
-            raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in sight here: {known}")
+            raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in scope here: {known}")
         return scope[node.lower]
 
     def effects(self, node: Node, scope: Scope, condition: Expr = True) -> Iterator[Effect]:

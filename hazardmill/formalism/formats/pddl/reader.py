@@ -235,7 +235,7 @@ class _Reader:
                     kind = next(rest, node)
                     if not (integer and node.text == "-" and isinstance(kind, PddlWord) and kind.lower == "number"):
                         raise self._domain.refuse(
-                            f"{spell(node)} {spell(kind)}: fluents are Boolean or numbers, nothing else",
+                            f"{spell(node)} {spell(kind)}: fluents are Boolean or numbers only",
                             node,
                             "turn a function of objects into a predicate with one more parameter",
                         )
@@ -275,7 +275,7 @@ class _Reader:
             value = next(rest, None)
             keyword = key.lower if isinstance(key, PddlWord) else ""
             if keyword not in (":parameters", ":precondition", ":effect") or value is None or keyword in fields:
-                remedy = "an action has :parameters, :precondition and :effect, once each"
+                remedy = "an action has :parameters, :precondition and :effect, each once"
                 raise self._domain.unexpected_error(key, keyword, remedy)
             fields[keyword] = value
         expressions = self._expressions(self._domain)
@@ -403,7 +403,9 @@ class _Reader:
     def _refuse_strangers(self) -> None:
         for category, written in self._names.undeclared_names():
             raise self._side.refuse(
-                f"names.{category}.{written}", "the PDDL does not hold that name", self._names.remedy(category, written)
+                f"names.{category}.{written}",
+                "the PDDL does not contain that name",
+                self._names.remedy(category, written),
             )
 
     def _place_error(self, error: DocumentError) -> PlanningInputError:

@@ -231,7 +231,7 @@ class _Shape:
         table = self._mapping(value, path)
         renamed = {written: self._string(name, f"{path}.{written}") for written, name in table.items()}
         if len({written.lower() for written in renamed}) < len(renamed):
-            raise self._shape_error(path, "names that PDDL can tell apart (case does not count)", sorted(renamed))
+            raise self._shape_error(path, "names that PDDL can distinguish (case does not count)", sorted(renamed))
         if len(set(renamed.values())) < len(renamed):
             raise self._shape_error(path, "a different original name for each", sorted(renamed.values()))
         return renamed

@@ -111,7 +111,7 @@ def to_up(
     try:
         return _Builder(document, environment).build(danger, goal)
     except (UPConflictingEffectsException, UPTypeError) as error:
-        raise NotExpressible(f"Unified Planning cannot say this task: {error}") from error
+        raise NotExpressible(f"Unified Planning cannot express this task: {error}") from error
 
 
 def from_actions(problem: Problem, plan: Iterable[GroundStep]) -> SequentialPlan:

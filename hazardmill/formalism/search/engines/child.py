@@ -142,7 +142,7 @@ def solve_fast_downward(document: Document, goal: DangerGoal) -> Answer:
         NotExpressible: The task has integer fluents, or Unified Planning cannot express it.
     """
     if any(fluent.integer for fluent in document.fluents):
-        raise NotExpressible("Fast Downward knows no integers")
+        raise NotExpressible("Fast Downward does not support integers")
     load_unified_planning()
     from unified_planning.io import PDDLReader, PDDLWriter
 

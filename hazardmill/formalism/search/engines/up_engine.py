@@ -315,7 +315,7 @@ class _Translator:
         if not varying:
             return factor
         if len(varying) > 1 or abs(factor) > MAX_FACTOR:
-            raise NotExpressible(f"{node} is not a sum, and too long or not linear when it is written out as one")
+            raise NotExpressible(f"{node} is not a sum, and is too long or not linear when written out as one")
         term = self._term(varying[0], scope)
         if factor in (0, 1):
             return term if factor else 0
