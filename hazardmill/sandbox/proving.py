@@ -121,9 +121,9 @@ class _Prover:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            told = json.dumps({"line": theirs.fileno(), "path": importable(), "modules": _MODULES})
+            settings = json.dumps({"line": theirs.fileno(), "path": importable(), "modules": _MODULES})
             try:
-                self._process = start("workloads.proving", told, theirs.fileno(), subprocess.DEVNULL)
+                self._process = start("workloads.proving", settings, theirs.fileno(), subprocess.DEVNULL)
             except OSError as error:
                 ours.close()
                 raise _start_error(error.strerror or str(error)) from error

@@ -667,7 +667,7 @@ MEANING = {
         "objects: it does not name each object of the PDDL once",
     ),
     "unknown object": (changed("objects", ["c"]), "objects[0]: the PDDL declares no object 'c'"),
-    "stranger": (changed("names", {"types": {"truck": "lorry"}}), "names.types.truck: the PDDL does not hold that"),
+    "stranger": (changed("names", {"types": {"truck": "lorry"}}), "names.types.truck: the PDDL does not contain that"),
     "names alike": (changed("names", {"types": {"van": "x", "VAN": "y"}}), "names.types: wanted names that PDDL can"),
     "originals alike": (changed("names", {"types": {"van": "x", "bike": "x"}}), "names.types: wanted a different"),
 }

@@ -31,9 +31,9 @@ class Order:
     """What to try instead of running code, as arguments of ``probe.abilities``; None to run code."""
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, Any]) -> Self:
         """Read an order as ``Jail`` wrote it: ``layers``, ``resources``, ``strict``, ``probe``."""
-        return cls(tuple(told["layers"]), isolation.Resources(**told["resources"]), told["strict"], told["probe"])
+        return cls(tuple(value["layers"]), isolation.Resources(**value["resources"]), value["strict"], value["probe"])
 
 
 def live(order: Order, code: str, output: int, parent: int, run: Callable[[str], bytes]) -> NoReturn:

@@ -169,11 +169,11 @@ class _Nursery:
         code, output, number = received
         line = socket.socket(fileno=number)
         try:
-            told = self._read(message)
+            order = self._read(message)
             zygote = os.getpid()
             pid = os.fork()
             if pid == 0:
-                _enter_child(told, zygote, code, output, self._run)
+                _enter_child(order, zygote, code, output, self._run)
             self._lines[pid] = line
             self._pids[number] = pid
             self._poll.register(number, select.POLLIN)

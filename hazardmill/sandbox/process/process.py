@@ -121,15 +121,15 @@ class Child:
             process.wait()
 
 
-def start(module: str, told: str, descriptor: int, stdin: IO[bytes] | int) -> subprocess.Popen[bytes]:
-    """Start ``main(told)`` of a module of this package in an isolated interpreter, with an empty environment.
+def start(module: str, argument: str, descriptor: int, stdin: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    """Start ``main(argument)`` of a module of this package in an isolated interpreter, with an empty environment.
 
     Its working folder is already deleted: nothing can be made there, and nothing is left behind by a process that is
     killed before it cleans up.
 
     Args:
         module: The module's name below ``hazardmill.sandbox``.
-        told: The argument of its ``main``.
+        argument: The argument of its ``main``.
         descriptor: The only descriptor that it keeps beside the standard three.
         stdin: Its standard input; standard output and error lead nowhere.
 
@@ -142,7 +142,7 @@ def start(module: str, told: str, descriptor: int, stdin: IO[bytes] | int) -> su
     nowhere = _nowhere()
     try:
         return subprocess.Popen(
-            [sys.executable, *ISOLATED, "-c", _BOOT.format(module), str(PACKAGE_PARENT), str(nowhere), told],
+            [sys.executable, *ISOLATED, "-c", _BOOT.format(module), str(PACKAGE_PARENT), str(nowhere), argument],
             stdin=stdin,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -131,14 +131,14 @@ class Zygote:
         self._serving = serving = self._start()
         serving.control.settimeout(_START_SECONDS)
         try:
-            said = serving.control.recv(4096)
+            answer = serving.control.recv(4096)
         except TimeoutError:
             serving.process.kill()
-            said = b"the zygote is not ready after %d s" % _START_SECONDS
+            answer = b"the zygote is not ready after %d s" % _START_SECONDS
         serving.control.settimeout(None)
-        if said != READY:
+        if answer != READY:
             self._hang_up()
-            raise ChildProcessError(said.decode("utf-8", "replace") or "the zygote ended before it was ready")
+            raise ChildProcessError(answer.decode("utf-8", "replace") or "the zygote ended before it was ready")
         return serving
 
     def _start(self) -> Serving:
@@ -350,15 +350,15 @@ def _status(line: socket.socket, seconds: float) -> bytes | None:
         return None
 
 
-def _read_status(told: bytes) -> int:
+def _read_status(report: bytes) -> int:
     """Return the exit status in a report.
 
     Raises:
         ChildProcessError: The zygote could not fork.
     """
-    if told.startswith(NO_CHILD):
-        raise ChildProcessError(told.removeprefix(NO_CHILD).decode("utf-8", "replace"))
-    return int(told)
+    if report.startswith(NO_CHILD):
+        raise ChildProcessError(report.removeprefix(NO_CHILD).decode("utf-8", "replace"))
+    return int(report)
 
 
 def _without_word(serving: Serving) -> ChildProcessError:

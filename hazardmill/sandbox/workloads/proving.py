@@ -29,14 +29,14 @@ _LEFT: Final = 64 * 2**20
 _OBJECTS_A_COLLECTION: Final = 20_000
 
 
-def main(told: str) -> NoReturn:
+def main(settings_json: str) -> NoReturn:
     """Prepare, and work until whoever holds the other end hangs up.
 
     Args:
-        told: JSON with ``line`` (descriptor), ``path`` (where to import from), ``modules`` (what to import before the
+        settings_json: ``line`` (descriptor), ``path`` (where to import from), ``modules`` (what to import before the
             first piece of work).
     """
-    settings = json.loads(told)
+    settings = json.loads(settings_json)
     sys.path += [entry for entry in settings["path"] if entry not in sys.path]
     for module in settings["modules"]:
         importlib.import_module(module)
