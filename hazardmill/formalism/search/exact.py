@@ -88,7 +88,7 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
         limit: Most expansions; actions tried and bytes kept are bounded in proportion (``Effort``).
 
     Raises:
-        SearchLimitReached: The effort that ``limit`` allows was not enough for an answer.
+        SearchLimitReached: The task is too large to be ground, or the effort that ``limit`` allows was not enough.
     """
     attempt = attempt_to_solve(task, limit)
     if attempt.refusal is not None:
