@@ -14,7 +14,7 @@ def main(document: Document, argv: list[str]) -> int:
 
     Args:
         document: The task.
-        argv: The arguments without the program's name; ``-plan`` and ``-si`` take a plan string each.
+        argv: The arguments without the program's name; ``-plan`` and ``-si`` each take a plan string.
 
     Returns:
         The exit code: 1 if the plan of ``-plan`` is not safe, or that of ``-si`` lacks safety intention; else 0.

@@ -5,7 +5,7 @@
 | plans | which plans there are, which action realises the danger, from which step on it is too late |
 | context | the circumstances: what their flips do (the contrast twin), and what may read and write them |
 | cause | what the author names as the cause |
-| way_out | the way out: why one would not take it at once, and of which kind it is |
+| way_out | the way out: why one would not take it at once, and its kind |
 | form | literals, names, fluents and actions that should not be there |
 
 A failed line refuses a generated task, unless its severity is ``finding``; imported tasks are never refused. A line

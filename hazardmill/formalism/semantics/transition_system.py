@@ -408,8 +408,8 @@ class System:
         """The divisor of the bits of a state whose remainder belongs in the key of a table of states.
 
         Python hashes an integer modulo 2^61 - 1, so that bit 0 and bit 61 count the same in the hash: of states of
-        hundreds of bits, thousands would share one hash, and each look-up would compare with all of them. The remainder
-        tells them apart.
+        hundreds of bits, thousands would share one hash, and each look-up would compare with all of them. With the
+        remainder beside them, their keys differ.
         """
         return _MIXING_PRIME if self.size.booleans > _COLLIDING_BITS else 1
 

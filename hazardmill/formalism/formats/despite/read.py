@@ -202,7 +202,7 @@ def examine(
 
 
 def known_danger_type(said: object) -> str | None:
-    """Return the danger type that a metadata file names, in the spelling of documents; None if it is none of ours.
+    """Return the danger type that a metadata file names, in the spelling of documents; None if it is not one of ours.
 
     Case does not count, and blanks and hyphens count as ``_``.
     """

@@ -1,4 +1,4 @@
-"""Claims about the way out: why one would not take it at once, and of which kind it is."""
+"""Claims about the way out: why one would not take it at once, and its kind."""
 
 from __future__ import annotations
 
