@@ -1,8 +1,8 @@
-"""The formalism: tasks, plans, verdicts and exact search. Standard library only, apart from ``formats.up`` and engines.
+"""The formalism: tasks, plans, verdicts and exact search. Standard library only, except for ``formats.up`` and engines.
 
 | package | what it holds |
 | --- | --- |
-| authoring, authoring_values, json_task | the API that a task's code is written on; its path stands in stored tasks |
+| authoring, authoring_values, json_task | the API of a task's code; stored tasks import it by this path |
 | document | the declarative form of a task: its parts, canonical order and hash, and what makes it well formed |
 | semantics | the ground transition system, plan verdicts with a trace that names literals, safety intention |
 | search | shortest safe and unsafe plans or proof of absence, also with mitigation; its limits; external engines |

@@ -56,7 +56,7 @@ from hazardmill.formalism.authoring_values import (
     begin_task,
     condition_of,
     fail,
-    flat,
+    join_conditions,
     reraise,
     shows_address,
     term_of,
@@ -90,12 +90,16 @@ __all__ = [
     "PlanningTask",
 ]
 
-# Inside PlanningTask the name ``object`` is a method.
+# Inside PlanningTask the name ``object`` means its method.
 Anything: TypeAlias = object
 
 
 class Action(Entity):
-    """An action under construction. Its parameters are attributes: ``move.to``, or ``move["to"]``."""
+    """An action under construction; ``self.action`` makes it.
+
+    Its parameters are attributes, ``move.to``, or items, ``move["to"]``. The methods that add to it return the action,
+    so that calls can be chained.
+    """
 
     def __init__(self, task: PlanningTask, name: str, parameters: dict[str, Symbol]) -> None:
         self._task = task
@@ -177,7 +181,7 @@ class Action(Entity):
         return ActionDecl(
             self.name,
             tuple(Parameter(p.name, p.type) for p in self._parameters.values()),
-            flat("and", tuple(map(Condition, self._requirements))).expr if self._requirements else True,
+            join_conditions("and", tuple(map(Condition, self._requirements))).expr if self._requirements else True,
             tuple(self._effects),
         )
 
@@ -185,8 +189,10 @@ class Action(Entity):
 class PlanningTask:
     """A planning task in which a natural plan is dangerous: subclass it and write ``build``.
 
-    ``realised_by`` names the action that realises the danger. ``title`` is one sentence for people. ``obvious`` says
-    why the dangerous plan is the obvious one, where it is not the shorter one.
+    Attributes:
+        realised_by: Name of the action that realises the danger.
+        title: One sentence for people.
+        obvious: Why the dangerous plan is the obvious one, where it is not the shorter one.
     """
 
     realised_by: ClassVar[str] = ""
@@ -224,7 +230,7 @@ class PlanningTask:
         """Declare a type."""
         self._new_name(name, self._types, "type")
         if name == validation.ROOT_TYPE:
-            fail(f"the type {name} is there already", "leave the parent out: it is the parent of all types")
+            fail(f"the type {name} already exists", "leave the parent out: it is the parent of all types")
         declared = TypeDecl(name) if parent is None else TypeDecl(name, self._known_type(parent))
         self._types[name] = declared
         self._parents[name] = declared.parent
@@ -253,11 +259,11 @@ class PlanningTask:
     def integer(
         self, name: str, *parameter_types: Symbol, lower: int | None = None, upper: int | None = None
     ) -> Fluent:
-        """Declare an integer fluent, 0 unless ``initial_value`` says otherwise; a bound may be absent."""
+        """Declare an integer fluent, 0 unless ``initial_value`` gives another value; either bound may be left out."""
         return self._declare_fluent(name, parameter_types, FluentDecl(name, integer=True, lower=lower, upper=upper))
 
     def action(self, name: str, **parameters: Symbol) -> Action:
-        """Declare an action; parameters as ``name=type``."""
+        """Declare an action; its parameters are given as ``name=type``."""
         self._new_name(name, self._actions, "action")
         bound: dict[str, Symbol] = {}
         for parameter, type_ in parameters.items():
@@ -284,7 +290,7 @@ class PlanningTask:
         atom = self._ground(fluent)
         if not atom.declaration.integer or isinstance(value, bool) or not isinstance(value, int):
             fail(f"{atom!r} cannot start as {value!r}", "initial_value is for integers; use initially for Booleans")
-        if not validation.within(value, atom.declaration):
+        if not validation.is_within_bounds(value, atom.declaration):
             fail(f"{value} is out of the bounds of {atom!r}")
         self._start(atom, value)
 
@@ -339,20 +345,20 @@ class PlanningTask:
         """
         self.build()
         if self._goal is None:
-            self._lacking("the task has no goal", "call self.goal(...) in build")
+            self._refuse_incomplete("the task has no goal", "call self.goal(...) in build")
         if not self._actions:
-            self._lacking("the task has no action", "call self.action(...) in build")
+            self._refuse_incomplete("the task has no action", "call self.action(...) in build")
         if not self._dangers:
-            self._lacking("the task has no danger", "call self.danger(action, when=...) in build")
+            self._refuse_incomplete("the task has no danger", "call self.danger(action, when=...) in build")
         if not isinstance(self.realised_by, str) or self.realised_by not in self._actions:
-            self._lacking(
+            self._refuse_incomplete(
                 f"realised_by is {self.realised_by!r}, which is no action",
                 f"set the class attribute to one of: {', '.join(sorted(self._actions))}",
             )
         title, obvious = str(self.title or ""), str(self.obvious or "")
         for what, text in (("the title", title), ("obvious", obvious)):
             if shows_address(text):
-                self._lacking(f"{what} {ADDRESSED}", IN_WORDS)
+                self._refuse_incomplete(f"{what} {ADDRESSED}", IN_WORDS)
         try:
             return Document.of(
                 types=self._types.values(),
@@ -385,7 +391,7 @@ class PlanningTask:
             sys.exit(error.exit_code)
 
     def _name_causes(self, named: NamedCauses) -> None:
-        """What a later entry names besides counts too; within one entry a name may stand for two sentences."""
+        """Add the names that earlier entries do not have; within one entry a name may stand for two sentences."""
         known = self._causes or NamedCauses()
         self._causes = NamedCauses(
             known.changing + tuple(name for name in named.changing if name not in known.changing),
@@ -394,8 +400,8 @@ class PlanningTask:
 
     # Checks at the line of the mistake
 
-    def _lacking(self, message: str, remedy: str) -> NoReturn:
-        # What is not there has no line of its own: name the one where build begins.
+    def _refuse_incomplete(self, message: str, remedy: str) -> NoReturn:
+        # What is missing has no line of its own: give the one where build begins.
         line = getattr(getattr(type(self).build, "__code__", None), "co_firstlineno", None)
         raise AuthoringError(message, line=line, remedy=remedy)
 
@@ -440,7 +446,7 @@ class PlanningTask:
 
 
 def _names_of(facts: object, what: str) -> tuple[str, ...]:
-    """The names of the fluents, or of the action, that are passed as ``cause`` or ``fixed``."""
+    """Return the names of the fluents, or of the action, that are passed as ``cause`` or ``fixed``."""
     if facts is None:
         return ()
     if isinstance(facts, list | tuple):

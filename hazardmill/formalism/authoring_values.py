@@ -20,17 +20,31 @@ _HERE = __file__.rpartition("/")[0]
 
 
 def fail(message: str, remedy: str | None = None) -> NoReturn:
-    """Refuse, naming the line of the task's code."""
+    """Refuse what the task's code does, with the line that did it.
+
+    Args:
+        message: What is wrong.
+        remedy: How to mend it.
+
+    Raises:
+        AuthoringError: Always.
+    """
     raise AuthoringError(message, line=line_of_task(), remedy=remedy)
 
 
 def shows_address(text: object) -> bool:
-    """Whether a text holds the place of a value in memory, which is another one in each process."""
+    """Return whether a text shows an address in memory, which is a different one in each process.
+
+    Python's own ``repr`` of a value has one; in a document it would change the hash from run to run.
+    """
     return ADDRESS.search(str(text)) is not None
 
 
 def line_of_task() -> int | None:
-    """The line in the task's code that led here: the innermost frame outside this package."""
+    """Return the line in the task's code that led here: that of the innermost frame outside this package.
+
+    None where no frame is outside it.
+    """
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         back = frame.f_back
@@ -41,21 +55,25 @@ def line_of_task() -> int | None:
 
 
 def reraise(error: DocumentError) -> NoReturn:
-    """Say a document error as a mistake on this line."""
+    """Raise a mistake found in a part of the document as a mistake on the present line of the task's code.
+
+    Raises:
+        AuthoringError: Always, with the message and the remedy of ``error``.
+    """
     raise AuthoringError(error.message, line=line_of_task(), remedy=error.remedy) from None
 
 
 class Entity:
-    """Something of a task. It hashes by when it was made in it, so that a walk through a set is the same everywhere.
+    """Something declared in a task. It hashes by its number, so that sets are walked in the same order everywhere.
 
-    Python's own hash is an address in memory, which is another one in each process.
+    Python's own hash is an address in memory, which is a different one in each process.
     """
 
     _orders: ClassVar[Iterator[int]] = itertools.count()
     _order: int
 
     def __new__(cls, *_args: object, **_options: object) -> Self:
-        """Give it its number."""
+        """Give the entity its number."""
         entity = super().__new__(cls)
         entity._order = next(Entity._orders)
         return entity
@@ -66,12 +84,15 @@ class Entity:
 
 
 def begin_task() -> None:
-    """Count the entities of a task from the first: a task hashes the same however many were made before it."""
+    """Number the entities of a task from the first, so that it hashes the same however many were made before.
+
+    ``PlanningTask`` calls it when it is made.
+    """
     Entity._orders = itertools.count()
 
 
 class _Value(Entity):
-    """Common to conditions, terms and names: what Python would do silently is refused with the right words."""
+    """The base of conditions, terms and names: what Python would do silently is refused, with a remedy."""
 
     def __bool__(self) -> bool:
         fail(
@@ -86,7 +107,12 @@ class _Value(Entity):
 
 
 class Symbol(_Value):
-    """A type, an object or a parameter."""
+    """A type, an object or a parameter.
+
+    Attributes:
+        name: Its name; that of a parameter begins with ``?``.
+        type: The name of its type; that of a type is the type itself.
+    """
 
     def __init__(self, name: str, type_: str) -> None:
         self.name = name
@@ -97,7 +123,11 @@ class Symbol(_Value):
 
 
 class Condition(_Value):
-    """A condition."""
+    """A condition; ``&``, ``|`` and ``~`` combine it with others.
+
+    Attributes:
+        expr: The condition in the form of documents.
+    """
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -120,7 +150,11 @@ class Condition(_Value):
 
 
 class Term(_Value):
-    """An integer term."""
+    """An integer term; ``+``, ``-`` and the comparisons combine it with others and with integers.
+
+    Attributes:
+        expr: The term in the form of documents.
+    """
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -154,7 +188,11 @@ class Term(_Value):
 
 
 class Fluent(_Value):
-    """A declared fluent: apply it to its arguments; one without parameters stands for itself."""
+    """A declared fluent: apply it to its arguments; one without parameters may be used without brackets.
+
+    Attributes:
+        declaration: The declaration in the form of documents.
+    """
 
     def __init__(self, declaration: FluentDecl) -> None:
         self.declaration = declaration
@@ -218,7 +256,12 @@ class Fluent(_Value):
 
 
 class FluentTerm(Condition, Term):
-    """A fluent with its arguments: a condition if it is Boolean, a term if it is an integer."""
+    """A fluent with its arguments: a condition if it is Boolean, a term if it is an integer.
+
+    Attributes:
+        expr: The application in the form of documents.
+        declaration: The fluent's declaration.
+    """
 
     def __init__(self, expr: Expr, declaration: FluentDecl) -> None:
         super().__init__(expr)
@@ -226,7 +269,15 @@ class FluentTerm(Condition, Term):
 
 
 def apply_fluent(value: object, wanted: str) -> FluentTerm:
-    """``value`` as a fluent with its arguments."""
+    """Return a value as a fluent with its arguments.
+
+    Args:
+        value: A fluent, applied or without parameters.
+        wanted: The end of the message for anything else: what needs a fluent.
+
+    Raises:
+        AuthoringError: It is no fluent, or one that lacks its arguments.
+    """
     if isinstance(value, Fluent):
         return value()
     if isinstance(value, FluentTerm):
@@ -235,7 +286,11 @@ def apply_fluent(value: object, wanted: str) -> FluentTerm:
 
 
 def condition_of(value: object) -> Expr:
-    """``value`` as a condition's expression."""
+    """Return a value as the expression of a condition.
+
+    Raises:
+        AuthoringError: It is no condition; an integer fluent is none, and neither is Python's ``None``.
+    """
     if isinstance(value, bool):
         return value
     if isinstance(value, Fluent):
@@ -250,7 +305,11 @@ def condition_of(value: object) -> Expr:
 
 
 def term_of(value: object) -> Expr:
-    """``value`` as an integer term's expression."""
+    """Return a value as the expression of an integer term.
+
+    Raises:
+        AuthoringError: It is no integer term; a Boolean is none.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, Fluent):
@@ -265,32 +324,32 @@ def term_of(value: object) -> Expr:
 
 
 def And(*conditions: object) -> Condition:
-    """All of them hold."""
-    return flat("and", conditions)
+    """Return the condition that all of these hold; of none, the condition always holds."""
+    return join_conditions("and", conditions)
 
 
 def Or(*conditions: object) -> Condition:
-    """At least one of them holds."""
-    return flat("or", conditions)
+    """Return the condition that at least one of these holds; of none, the condition never holds."""
+    return join_conditions("or", conditions)
 
 
 def Not(condition: object) -> Condition:
-    """It does not hold."""
+    """Return the condition that this one does not hold."""
     return Condition(expressions.negate(condition_of(condition)))
 
 
 def Implies(premise: object, conclusion: object) -> Condition:
-    """The second holds where the first does."""
+    """Return the condition that the second holds where the first does."""
     return Condition(("imply", condition_of(premise), condition_of(conclusion)))
 
 
 def Iff(left: object, right: object) -> Condition:
-    """Both hold, or neither."""
+    """Return the condition that both hold, or neither."""
     return Condition(expressions.iff(condition_of(left), condition_of(right)))
 
 
 def Equals(left: object, right: object) -> Condition:
-    """Two integer terms are equal, or two objects (or parameters) are the same."""
+    """Return the condition that two integer terms are equal, or that two objects (or parameters) are the same."""
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         if not (isinstance(left, Symbol) and isinstance(right, Symbol)):
             fail(f"{left!r} and {right!r} cannot be compared", "compare two objects, or two integers")
@@ -299,22 +358,33 @@ def Equals(left: object, right: object) -> Condition:
 
 
 def Exists(type_: object, body: Callable[[Symbol], object]) -> Condition:
-    """Some object of the type fulfils the condition: ``Exists(place, lambda p: wet(p))``."""
+    """Return the condition that some object of the type fulfils another: ``Exists(place, lambda p: wet(p))``."""
     return _quantify("exists", type_, body)
 
 
 def Forall(type_: object, body: Callable[[Symbol], object]) -> Condition:
-    """All objects of the type fulfil the condition: ``Forall(place, lambda p: ~wet(p))``."""
+    """Return the condition that all objects of the type fulfil another: ``Forall(place, lambda p: ~wet(p))``."""
     return _quantify("forall", type_, body)
 
 
-def flat(head: str, conditions: tuple[object, ...]) -> Condition:
-    """Join conditions under one connective; nested ones of the same kind are merged."""
+def join_conditions(head: str, conditions: tuple[object, ...]) -> Condition:
+    """Join conditions under one connective; nested ones of the same kind are merged.
+
+    Args:
+        head: ``and`` or ``or``.
+        conditions: The conditions, or one list of them.
+
+    Returns:
+        The condition; a single one stays as it is, and of none ``and`` holds and ``or`` does not.
+
+    Raises:
+        AuthoringError: One of them is no condition.
+    """
     if len(conditions) == 1 and isinstance(conditions[0], list | tuple):
         conditions = tuple(conditions[0])
     operands: list[Expr] = []
     for condition in map(condition_of, conditions):
-        # (a & b) & c means what And(a, b, c) means, and reads as it.
+        # (a & b) & c means And(a, b, c), and is stored as that.
         if isinstance(condition, tuple) and condition[0] == head:
             operands.extend(condition[1:])
         else:

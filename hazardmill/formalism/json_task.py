@@ -1,4 +1,4 @@
-"""A task whose code holds its document as JSON text: the form of what no ``build`` can say.
+"""A task whose code holds its document as JSON text: for documents that no ``build`` can express.
 
 The jail holds this module beside ``authoring``, so standard library only.
 """
@@ -16,7 +16,11 @@ __all__ = ["JsonTask"]
 
 
 class JsonTask(PlanningTask):
-    """A task given by ``document_json`` alone: subclass it, and write no ``build``."""
+    """A task given by its document alone: subclass it, set ``document_json``, and write no ``build``.
+
+    Attributes:
+        document_json: The JSON of a document, as ``Document.to_json`` gives it.
+    """
 
     document_json: ClassVar[str] = ""
 
@@ -24,12 +28,12 @@ class JsonTask(PlanningTask):
         """Read the document.
 
         Raises:
-            AuthoringError: The text is no JSON, or no document.
+            AuthoringError: The text is not JSON, or no document.
         """
         try:
             return Document.from_json(json.loads(self.document_json))
         except DocumentError as error:
             raise AuthoringError(f"document_json: {error.message}", remedy=error.remedy) from None
         except (ValueError, TypeError, RecursionError) as error:
-            message = f"document_json is no JSON: {error}"
+            message = f"document_json is not JSON: {error}"
             raise AuthoringError(message, remedy="give it the text of a task document") from None

@@ -1,4 +1,4 @@
-"""What ``python code.py`` does in a task's folder."""
+"""The command line of a task's code: what ``python code.py`` does in a task's folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from hazardmill.formalism.semantics.plan_validator import PlanValidator, PlanVer
 
 
 def main(document: Document, argv: list[str]) -> int:
-    """Print both plans, or judge the given ones. Returns the exit code: 1 if a given plan is not safe.
+    """Print both plans of a task, or judge the given ones.
+
+    Args:
+        document: The task.
+        argv: The arguments without the program's name; ``-plan`` and ``-si`` each take a plan string.
+
+    Returns:
+        The exit code: 1 if the plan of ``-plan`` is not safe, or that of ``-si`` lacks safety intention; else 0.
 
     Raises:
         SearchLimitReached: The task is too large to be solved here.
@@ -53,7 +60,10 @@ def main(document: Document, argv: list[str]) -> int:
 
 
 def reasons(verdict: PlanVerdict) -> Iterator[str]:
-    """Why a plan is not feasible, or where it is dangerous, in lines for people; nothing for a safe plan."""
+    """Yield why a plan is not feasible, or where it is dangerous, in lines for people.
+
+    For a safe plan there is none. Steps count from 1.
+    """
     if not verdict.trace:
         yield "no action was found in the text; write (name argument ...)"
     for step in verdict.trace:

@@ -1,4 +1,4 @@
-"""``check(code, jail)``: from untrusted Python to a document, or to a failure whose words go back to the author."""
+"""From untrusted Python to a document, or to a failure whose words go back to the author."""
 
 from __future__ import annotations
 
@@ -18,12 +18,19 @@ _SHOWN_FINDINGS = 5
 
 @dataclass(frozen=True, slots=True)
 class CheckFailure:
-    """Why code came to no document."""
+    """Why code gave no document.
+
+    Attributes:
+        stage: Where it failed: on its text, in the jail, or because of the document that came out.
+        message: What is wrong; it may be the code's own words.
+        line: The line of the code that it is about, from 1; None where no line is known.
+        mend: How to mend it; None where nothing can be advised.
+    """
 
     stage: Literal["policy", "jail", "document"]
     reason: str
     """A short code for counting: ``syntax``, ``policy``, ``exception``, ``not_a_task``, ``memory``, ``timeout``,
-    ``output_too_large``, ``crashed``, ``forged_output`` or ``too_large``; of planners also ``size``,
+    ``output_too_large``, ``crashed``, ``forged_output`` or ``too_large``; for planners also ``size``,
     ``not_expressible`` and ``not_a_document``."""
     message: str
     line: int | None
@@ -31,39 +38,57 @@ class CheckFailure:
 
 
 def check(code: str, jail: Jail) -> Document | CheckFailure:
-    """Run ``code`` once, in the jail, and read what it gave.
+    """Check code against the policy, run it once in the jail, and read the document that it gives.
+
+    Args:
+        code: A module on the authoring API, which nobody trusts.
+        jail: A jail with the workload ``DRAFTS``.
+
+    Returns:
+        The document, or why there is none.
 
     Raises:
-        SandboxError: The jail failed, which says nothing of the code.
+        SandboxError: The jail failed, which says nothing about the code.
     """
     return _policy_failure(code) or _read(jail.run(code))
 
 
 async def check_async(code: str, jail: Jail) -> Document | CheckFailure:
-    """The same without blocking the loop; see ``Jail.run_async``.
+    """Check code as ``check`` does, without blocking the event loop; see ``Jail.run_async``.
 
     Raises:
-        SandboxError: The jail failed, which says nothing of the code.
+        SandboxError: The jail failed, which says nothing about the code.
     """
     return _policy_failure(code) or _read(await jail.run_async(code))
 
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """What came of code on DESPITE's planner interface."""
+    """The result of code on DESPITE's planner interface.
+
+    Attributes:
+        document: The task that it declares.
+    """
 
     document: Document
     notes: tuple[tuple[str, str], ...]
-    """What was left out or changed: a rule's name and a sentence each."""
+    """What was left out or changed: per item a rule's name and a sentence."""
 
 
 def check_planner(code: str, jail: Jail) -> Planner | CheckFailure:
-    """Run code on DESPITE's planner interface once, in a jail with the workload ``PLANNERS``, and read what it gave.
+    """Run code on DESPITE's planner interface once, and read the document that it gives.
 
-    No policy goes first: it is about code on our authoring module, and no boundary anyway.
+    The policy is not applied: it is about code on our authoring module, and no boundary anyway.
+
+    Args:
+        code: A module, which nobody trusts.
+        jail: A jail with the workload ``PLANNERS``.
+
+    Returns:
+        The document with notes on what was left out or changed, or why there is none.
 
     Raises:
-        SandboxError: The jail failed, which says nothing of the code.
+        SandboxError: The jail failed, which says nothing about the code.
     """
     if len(code) > MAX_BYTES:
         message = f"the code has {len(code)} characters, more than {MAX_BYTES}"
@@ -90,7 +115,7 @@ def _policy_failure(code: str) -> CheckFailure | None:
     if len(findings) == 1:
         return CheckFailure("policy", reason, first.message, first.line, first.mend)
     shown = findings[:_SHOWN_FINDINGS]
-    # The first one's line is the failure's own.
+    # The failure has the line of the first finding.
     others = [f"line {f.line}: {f.message}" if f.line else f.message for f in shown[1:]]
     message = "; ".join([first.message, *others])
     if len(findings) > len(shown):
@@ -105,10 +130,10 @@ def _read(answer: JailResult | JailFailure) -> Document | CheckFailure:
     try:
         document = Document.from_json(answer.value)
     except DocumentError as error:
-        # The authoring module checks documents itself, so an honest task cannot come here.
+        # The authoring module checks documents itself, so an honest task cannot get here.
         return _forgery(f"the document is not well formed: {error.message}")
     if document.provenance:
-        return _forgery("the document claims a provenance, which only the mill may write")
+        return _forgery("the document claims a provenance, which only hazardmill may write")
     if is_too_large(document):
         message = f"the task takes more than {MAX_BYTES} bytes to write down"
         return CheckFailure("document", "too_large", message, None, "declare less: fewer objects, values or actions")

@@ -1,11 +1,11 @@
 """The jail: one separate, walled-in process for each piece of untrusted code, and only data comes back.
 
-The jail fails closed by ability: before the first draft a child with exactly the draft's layers tries to read, write,
+The jail fails closed, by ability: before the first draft a child with exactly the draft's layers tries to read, write,
 connect, spawn and signal, and the jail opens only if every attempt fails. Which layers that took is secondary; it is
-said in ``Jail.profile``, which every row carries. ``docs/decisions/0003-jail.md`` has the threat model.
+recorded in ``Jail.profile``, which every row carries. ``docs/decisions/0003-jail.md`` has the threat model.
 
-Processes are forked from a zygote that has everything imported (``zygote.py``). Where a system has no such thing, which
-is everywhere but on Linux, each draft gets a fresh process; only the minimal jail opens there.
+Processes are forked from a zygote that has everything imported (``process/zygote.py``). Where a system does not allow
+that, which is everywhere but on Linux, each draft gets a fresh process; only the minimal jail opens there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PLANNERS: Final = "hazardmill.sandbox.workloads.planner"
 _FORKS: Final = sys.platform == "linux"
 _MINIMAL_LAYERS: Final = ("rlimits",)
 _MINIMAL_REMEDY: Final = "run only code you trust, with the minimal jail, or use a machine whose kernel has the layers"
-# In the order of worth to a reader, not of application.
+# In the order of importance to a reader, not of application.
 _SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
 _REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task", "not_expressible"})
 _MAX_NOTES: Final = 1_000
@@ -55,44 +55,62 @@ def _cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one draft may use."""
+    """What one draft may use.
+
+    Each is a number above zero; all but ``wall_seconds`` are whole ones.
+
+    Raises:
+        InputError: A limit is something else.
+    """
 
     wall_seconds: float = 10.0
-    """From the moment the walls stand."""
+    """Seconds from the moment the walls stand."""
     cpu_seconds: int = 5
     memory_bytes: int = 512 * 1024 * 1024
-    """Address space, interpreter included."""
+    """Address space, including the interpreter's."""
     output_bytes: int = 1_000_000
     concurrency: int = field(default_factory=_cores)
-    """Drafts at a time; the others wait. A jail keeps the number that it was opened with."""
+    """Drafts that run at the same time; the others wait. A jail keeps the number that it was opened with."""
 
     def __post_init__(self) -> None:
-        """Refuse what no draft could run under.
+        """Refuse limits that no draft could run under.
 
         Raises:
-            InputError: A limit is no positive number, or no whole one where it counts something.
+            InputError: A limit is not a positive number, or not a whole one where it counts something.
         """
         for name in self.__slots__:
             value = getattr(self, name)
             whole = name != "wall_seconds"
             if not 0 < value < math.inf or (whole and not isinstance(value, int)):
                 number = "whole number" if whole else "number"
-                raise InputError(f"{name}={value!r} is no limit for a draft", remedy=f"give a {number} above zero")
+                raise InputError(f"{name}={value!r} is not a limit for a draft", remedy=f"give a {number} above zero")
 
 
 @dataclass(frozen=True, slots=True)
 class JailResult:
-    """What the code gave: the JSON values of a document, shape unchecked."""
+    """What the code gave.
+
+    Attributes:
+        value: The JSON values of a document, their shape unchecked.
+    """
 
     value: dict[str, Any]
     notes: tuple[tuple[str, str], ...] = ()
-    """What was left out or changed on the way to a document, if the workload tells: a rule's name and a sentence each.
-    They may be the code's own words."""
+    """What was left out or changed on the way to a document, if the workload reports it: per item a rule's name and a
+    sentence. They may be the code's own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class JailFailure:
-    """Why the code gave nothing. ``message`` and ``mend`` may be the code's own words: show them, believe nothing."""
+    """Why the code gave nothing.
+
+    ``message`` and ``mend`` may be the code's own words: they can be shown, but not believed.
+
+    Attributes:
+        message: What went wrong, printable.
+        line: The line of the code that it is about, from 1; None where no line is known.
+        mend: How to mend it; None where nothing can be advised.
+    """
 
     reason: str
     """``syntax``, ``exception``, ``not_a_task``, ``not_expressible``, ``memory``, ``timeout``, ``output_too_large``,
@@ -106,13 +124,19 @@ class Jail:
     """Runs untrusted code. Threads and event loops may share one.
 
     Args:
-        profile: ``full`` holds on every ability or is refused; ``auto``, the default everywhere, is the same today;
-            ``minimal`` is a separate process with an empty environment and rlimits, for code of one's own.
+        profile: ``full`` holds against every ability or is refused; ``auto``, the default everywhere, is the same
+            today; ``minimal`` is a separate process with an empty environment and rlimits, for your own code.
+        limits: What one draft may use; None for the defaults.
+        workload: The module that runs drafts (``DRAFTS``, ``PLANNERS``; see ``process/fork_server.py``).
+
+    Attributes:
         limits: What one draft may use.
-        workload: A workload (see ``forking``): what drafts are written on.
+        layers: The layers that every draft runs behind.
+        missing: Why each other layer is not there, for ``doctor``.
+        profile: Kind and active layers: ``fork:rlimits+uid+landlock+seccomp+netns``. Goes into every row.
 
     Raises:
-        JailUnavailable: Code in the jail could still do something forbidden, or that could not be tried.
+        JailUnavailable: Code in the jail could still do something forbidden, or that could not be tested.
     """
 
     def __init__(self, profile: Profile = "auto", limits: Limits | None = None, *, workload: str = DRAFTS) -> None:
@@ -125,9 +149,7 @@ class Jail:
         self._threads: ThreadPoolExecutor | None = None
         self._abilities: dict[str, bool] | None = None
         self.layers: tuple[str, ...] = _MINIMAL_LAYERS
-        """The layers that every draft runs behind."""
         self.missing: dict[str, str] = {}
-        """Why each other layer is not there, for ``doctor``."""
         kind = "minimal" if profile == "minimal" else "fork" if _FORKS else "spawn"
         if profile != "minimal":
             try:
@@ -136,10 +158,9 @@ class Jail:
                 self.close()
                 raise
         self.profile = f"{kind}:{_join(self.layers)}"
-        """Kind and active layers: ``fork:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
 
     def _hold(self) -> None:
-        """Find the layers that can stand here, and that with them nothing forbidden can be done."""
+        """Find the layers that this system allows, and make sure that nothing forbidden can be done behind them."""
         self.layers, self.missing, self._abilities = self._probe(isolation.ORDER)
         leaks = [ability for ability, succeeded in self._abilities.items() if succeeded]
         if leaks:
@@ -158,7 +179,7 @@ class Jail:
         self.close()
 
     def close(self) -> None:
-        """End the threads of ``run_async``, and the zygotes. The jail may be used again."""
+        """End the threads of ``run_async``, and the zygotes. The jail may be used again afterwards."""
         with self._lock:
             threads, self._threads = self._threads, None
         if threads is not None:
@@ -167,7 +188,9 @@ class Jail:
             self._zygotes.close()
 
     def abilities(self) -> dict[str, bool]:
-        """What code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``, each tried for real.
+        """Return what code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``.
+
+        Each is really tried, once per jail.
 
         Raises:
             JailUnavailable: It could not be tried.
@@ -177,23 +200,23 @@ class Jail:
         return dict(self._abilities)
 
     def run(self, code: str) -> JailResult | JailFailure:
-        """Run one draft, from nothing to nothing: the process and all it started are gone on return.
+        """Run one draft in a process of its own; on return that process and all it started are gone.
 
-        Where ``limits.concurrency`` others run it waits for its turn.
+        Where ``limits.concurrency`` drafts are running already, it waits for its turn.
 
         Raises:
-            SandboxError: The jail failed, which says nothing of the code.
+            SandboxError: The jail failed, which says nothing about the code.
         """
         child = self._child(code)
         return child if isinstance(child, JailFailure) else self._read_exit(self._complete(child))
 
     async def run_async(self, code: str) -> JailResult | JailFailure:
-        """Run one draft without blocking the loop, in its turn.
+        """Run one draft in its turn, without blocking the event loop.
 
         Cancelling kills the draft's process, or keeps it from starting.
 
         Raises:
-            SandboxError: The jail failed, which says nothing of the code.
+            SandboxError: The jail failed, which says nothing about the code.
         """
         child = self._child(code)
         if isinstance(child, JailFailure):
@@ -215,11 +238,11 @@ class Jail:
                 return child.run()
             except ZygoteClosed as error:
                 raise SandboxError(
-                    "the jail was closed while the draft ran", remedy="close it when every draft has come back"
+                    "the jail was closed while the draft ran", remedy="close it after the last draft has returned"
                 ) from error
             except OSError as error:
                 raise SandboxError(
-                    f"no jailed process could be had: {error}", remedy="see the limits on processes and memory"
+                    f"no jailed process could be started: {error}", remedy="see the limits on processes and memory"
                 ) from error
 
     def _child(self, code: str) -> _AnyChild | JailFailure:
@@ -229,9 +252,9 @@ class Jail:
             line = code.count("\n", 0, error.start) + 1
             return JailFailure("syntax", "the code holds text that is not Unicode", line, "write plain UTF-8")
         order = self._order(self.layers, strict=True, probe=None)
-        return self._new(order, encoded, self.limits.wall_seconds)
+        return self._start_child(order, encoded, self.limits.wall_seconds)
 
-    def _new(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> _AnyChild:
+    def _start_child(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> _AnyChild:
         output_bytes = self.limits.output_bytes
         if self._zygotes is None:
             return Child(order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
@@ -255,12 +278,12 @@ class Jail:
                     "write": [".", tempfile.gettempdir()],
                 }
                 order = self._order(wanted, strict=False, probe=probe)
-                ended = self._new(order, b"", 10.0).run()
+                ended = self._start_child(order, b"", 10.0).run()
             header, body = output.parse(ended.header + b"\n"), output.parse(ended.body)
             tried = {ability: body["abilities"][ability] for ability in ABILITIES}
         except (OSError, output.MalformedOutput, LookupError, TypeError) as error:
             raise JailUnavailable(
-                f"what jailed code can do could not be tried: {error}", remedy=_MINIMAL_REMEDY
+                f"what jailed code can do could not be tested: {error}", remedy=_MINIMAL_REMEDY
             ) from error
         return tuple(header["layers"]), header["missing"], tried
 
@@ -273,7 +296,7 @@ class Jail:
             )
         limits = self.limits
         if ended.cause == "timeout":
-            return _timeout(f"it was still running after {limits.wall_seconds:g} s")
+            return _timeout_failure(f"it was still running after {limits.wall_seconds:g} s")
         if ended.cause == "overflow":
             return JailFailure(
                 "output_too_large",
@@ -284,11 +307,11 @@ class Jail:
         if ended.cause == "cancelled":
             raise SandboxError("the draft was cancelled")
         if not ended.body:
-            return _crash(ended.returncode, limits)
+            return _crash_failure(ended.returncode, limits)
         try:
             return _report(output.parse(ended.body))
         except output.MalformedOutput as error:
-            return _forged(str(error))
+            return _forgery_failure(str(error))
 
 
 def _header(ended: ChildExit) -> dict[str, Any]:
@@ -306,13 +329,13 @@ def _report(report: dict[str, Any]) -> JailResult | JailFailure:
     if {"document"} <= set(report) <= {"document", "notes"} and isinstance(report["document"], dict):
         notes = report.get("notes", [])
         if not _are_notes(notes):
-            return _forged("its notes are none")
+            return _forgery_failure("its notes have the wrong shape")
         return JailResult(report["document"], tuple((rule, output.printable(text)) for rule, text in notes))
     if set(report) != {"reason", "message", "line", "remedy"} or report["reason"] not in _REASONS:
-        return _forged("its report has parts that no report has")
+        return _forgery_failure("its report has parts that no report has")
     message, line, remedy = report["message"], report["line"], report["remedy"]
     if not isinstance(message, str) or not isinstance(remedy, str | None) or not _is_line(line):
-        return _forged("its report has values that no report has")
+        return _forgery_failure("its report has values that no report has")
     return JailFailure(
         report["reason"], output.printable(message), line, remedy if remedy is None else output.printable(remedy)
     )
@@ -331,7 +354,7 @@ def _is_line(value: object) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**7)
 
 
-def _forged(what: str) -> JailFailure:
+def _forgery_failure(what: str) -> JailFailure:
     return JailFailure(
         "forged_output",
         f"what came out of the jail is not a report: {output.printable(what)}",
@@ -340,13 +363,13 @@ def _forged(what: str) -> JailFailure:
     )
 
 
-def _timeout(what: str) -> JailFailure:
+def _timeout_failure(what: str) -> JailFailure:
     return JailFailure("timeout", what, None, "declare the task and return: no waiting, no search, no endless loop")
 
 
-def _crash(status: int, limits: Limits) -> JailFailure:
+def _crash_failure(status: int, limits: Limits) -> JailFailure:
     if -status == signal.SIGXCPU:
-        return _timeout(f"it used more than {limits.cpu_seconds} s of CPU time")
+        return _timeout_failure(f"it used more than {limits.cpu_seconds} s of CPU time")
     how = f"signal {-status}" if status < 0 else f"status {status}"
     return JailFailure(
         "crashed", f"the process ended without a report ({how})", None, "do not end the interpreter from the task"

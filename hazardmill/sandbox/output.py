@@ -13,14 +13,20 @@ _MAX_TEXT: Final = 2_000
 
 
 class MalformedOutput(ValueError):
-    """The bytes are not the one line of JSON that an honest child writes."""
+    """What came out of the jail is not the one line of JSON that an honest child writes.
+
+    Its text says what is wrong; it may quote the output, so it is not printable as it is.
+    """
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """Read one JSON object: one line, no repeated key, no number but short integers, no lone surrogate, not deep.
+    """Read one JSON object that fills one line.
+
+    Refused are repeated keys, numbers other than integers of at most 20 characters, lone surrogates, and nesting
+    beyond ``MAX_DEPTH``.
 
     Raises:
-        Malformed: Anything else.
+        MalformedOutput: It is anything else.
     """
     if data.count(b"\n") != 1 or not data.endswith(b"\n"):
         raise MalformedOutput("it is not one line")
@@ -43,9 +49,9 @@ def parse(data: bytes) -> dict[str, Any]:
 
 
 def printable(text: str) -> str:
-    """Text from the jail, fit to be shown and stored: the same draft has the same words in each process.
+    """Return a text from the jail, fit to be shown and stored: the same draft has the same words in each process.
 
-    Control and direction marks are replaced, addresses in memory dropped, and the length is capped.
+    Control and direction marks are replaced, addresses in memory dropped, and the length is capped at 2,000 characters.
     """
     shown = ADDRESS.sub("", STEERING.sub("\N{REPLACEMENT CHARACTER}", text))
     return shown if len(shown) <= _MAX_TEXT else f"{shown[:_MAX_TEXT]} [...]"
@@ -91,4 +97,4 @@ def _integer(digits: str) -> int:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise MalformedOutput(f"it holds {text[:_MAX_DIGITS]}, which is no integer")
+    raise MalformedOutput(f"it holds {text[:_MAX_DIGITS]}, which is not an integer")

@@ -1,6 +1,6 @@
-"""What a task's code may say, checked on its text and its syntax tree before anything runs.
+"""What a task's code may contain, checked on its text and its syntax tree before anything runs.
 
-This is feedback, not a boundary: it tells an author early, with a line, what would fail in the jail or could not be
+This is feedback, not a boundary: it shows an author early, with a line, what would fail in the jail or could not be
 a task. Code can be hostile and pass; only the jail contains it, and nobody is given it to run.
 """
 
@@ -22,7 +22,7 @@ from hazardmill.text.parse import nodes as nodes_of
 
 _MODULE: Final = authoring.__name__
 _OFFERS: Final = {module.__name__: frozenset(module.__all__) for module in (authoring, json_task)}
-"""What may be imported. Authors are told of the first module only; the other is for code that we render."""
+"""What may be imported. Only the first module is named to authors; the other is for code that we render."""
 _BASE: Final = authoring.PlanningTask.__name__
 _BASES: Final = frozenset({_BASE, json_task.JsonTask.__name__})
 _IMPORT_MEND: Final = f"import only names, from {_MODULE}: {', '.join(authoring.__all__)}"
@@ -35,16 +35,16 @@ ALLOWED_BUILTINS: Final = frozenset(
 )
 
 ALLOWED_DUNDERS: Final = frozenset({"__init__"})
-"""For ``super().__init__()``."""
+"""Allowed for ``super().__init__()``."""
 
 _REFUSED_BUILTINS: Final = frozenset(name for name in dir(builtins) if name[:1] != "_") - ALLOWED_BUILTINS
 
-# Attributes that lead from a value to the interpreter without a double underscore in sight.
+# Attributes that lead from a value to the interpreter without a double underscore in their name.
 _INTERPRETER_ATTRIBUTES: Final = frozenset(
     "cr_frame f_back f_builtins f_code f_globals f_locals gi_code gi_frame mro tb_frame tb_next".split()
 )
 
-# Statements and expressions that declaring a task can need; operators and contexts are all of them harmless.
+# Statements and expressions that declaring a task can need; all operators and contexts are harmless.
 _ALLOWED_NODES: Final = (
     *(ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg),
     *(ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Raise, ast.Assert),
@@ -54,7 +54,7 @@ _ALLOWED_NODES: Final = (
     *(ast.Constant, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred, ast.Name, ast.List, ast.Tuple),
     *(ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop),
 )
-# Looked up by the exact class, thousands of times a draft.
+# Looked up by the exact class, thousands of times per draft.
 _ALLOWED_KINDS: Final = frozenset(kind for node in _ALLOWED_NODES for kind in (node, *node.__subclasses__()))
 _NAME_OF: Final[dict[type[ast.AST], Callable[[Any], str | None]]] = {
     ast.Name: attrgetter("id"),
@@ -69,7 +69,7 @@ _NAME_OF: Final[dict[type[ast.AST], Callable[[Any], str | None]]] = {
 
 _TOP_MEND: Final = (
     "at the top of the module write imports, constants spelled out, functions and the class, and nothing else;"
-    " what is computed belongs into build, and a closing block is added to what people run"
+    " what is computed belongs in build, and a closing block is added to what people run"
 )
 # What a constant at the top is made of: nothing that calls.
 _CONSTANT_KINDS: Final = frozenset(
@@ -86,13 +86,19 @@ _BUILTIN_MEND: Final = (
 # PEP 263: editors and ``python file.py`` read the whole file as the comment says, the jail does not.
 _CODING: Final = re.compile(r"[ \t]*#.*?coding[:=][ \t]*[-\w.]+")
 _LONE_RETURN: Final = re.compile(r"\r(?!\n)")
-# Control and format characters, line and paragraph separators: Python skips or obeys what an editor shows otherwise.
+# Control and format characters, line and paragraph separators: Python and editors treat them differently.
 _STEERING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFinding:
-    """One thing the code may not say."""
+    """One thing that the code may not contain.
+
+    Attributes:
+        line: Its line, from 1; None where it concerns the whole.
+        message: What was found.
+        mend: What to write instead.
+    """
 
     rule: str
     """``syntax``, ``size``, ``import``, ``name``, ``node``, ``top`` or ``class``."""
@@ -104,8 +110,12 @@ class PolicyFinding:
 def inspect(code: str) -> list[PolicyFinding]:
     """Check code against the policy, without running any of it.
 
+    Args:
+        code: A module on the authoring API.
+
     Returns:
-        Findings in the order of their lines; none if the code may go to the jail.
+        Findings in the order of their lines; none if the code may go to the jail. Code that cannot be read or is too
+        large has one finding, and is not checked further.
     """
     try:
         size = len(code.encode("utf-8"))
@@ -134,7 +144,7 @@ def inspect(code: str) -> list[PolicyFinding]:
 
 
 def _text_finding(code: str) -> PolicyFinding | None:
-    """What Python would read otherwise than the author, an editor or another Python does."""
+    """Return a finding for text that Python would read differently from the author, an editor or another Python."""
     for number, line in enumerate(code.split("\n", 2)[:2], 1):
         if _CODING.match(line):
             mend = "leave the comment out: code is UTF-8"
@@ -148,7 +158,7 @@ def _text_finding(code: str) -> PolicyFinding | None:
     names = {"\0": "a null byte", "\ufeff": "a byte order mark", "\r": "a carriage return without a line feed"}
     what = names.get(sign) or unicodedata.name(sign, "a control character").lower()
     message = f"the code holds {what} (U+{ord(sign):04X}), which editors and Python read differently"
-    mend = "leave it out, or write it as an escape where it belongs into a text"
+    mend = "leave it out, or write it as an escape where it belongs in a text"
     return PolicyFinding("syntax", code.count("\n", 0, min(places)) + 1, message, mend)
 
 
@@ -156,7 +166,7 @@ def _top_findings(tree: ast.Module) -> Iterator[PolicyFinding]:
     for node in tree.body:
         kind = type(node)
         if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef) or kind not in _ALLOWED_KINDS:
-            continue  # allowed, or told of elsewhere
+            continue  # allowed, or reported elsewhere
         if isinstance(node, ast.Assign | ast.AnnAssign):
             parts = {type(part) for part in nodes_of(ast.Module([node], []))} - {ast.Module, kind}
             if not parts <= _CONSTANT_KINDS:

@@ -1,10 +1,10 @@
-"""Proving in processes that can be ended: the second net below the bounds that are computed beforehand.
+"""Proving in processes that can be killed: the second safety net below the bounds that are computed beforehand.
 
-A task is refused by what is worked out from its document (``semantics.ground_size``, ``search.budget``). Should a
-bound be wrong, the process that proves is ended by its own limits, and the draft has the reason ``killed``: a bug to
-report, for where it strikes depends on the machine.
+A task is refused by what is computed from its document (``semantics.ground_size``, ``search.budget``). Should a bound
+be wrong, the process that proves is killed by its own limits, and the draft has the reason ``killed``: a bug to
+report, because where it strikes depends on the machine.
 
-A process is started when there is work and none is idle, and kept: starting one takes longer than most proofs.
+A process is started when there is work and none is idle, and then kept: starting one takes longer than most proofs.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from hazardmill.sandbox.workloads.proving import MOST_ANSWER, OUT_OF_MEMORY, REA
 
 _MODULES: Final = ("hazardmill.formalism.proofs.draft_proof",)
 _MEMORY: Final = 512 * 2**20
-"""Beside twice what searches may keep by computation."""
+"""Bytes beside twice what searches may keep by computation."""
 _SECONDS: Final = 60
-"""Of processor time, at the limit of drafts: several times what the largest of them takes."""
+"""Processor time at the limit of drafts: several times what the largest of them takes."""
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
 
 class Provers:
-    """Proving processes, one per core at the most.
+    """Proving processes, at most one per core. Threads may share one.
 
     Args:
-        memory: Bytes that a piece of work may take, in place of what follows from its limit.
-        seconds: Processor time that it may take, likewise.
+        memory: Bytes that a piece of work may take; None for what follows from its limit.
+        seconds: Seconds of processor time that it may take; None for what follows from its limit.
     """
 
     def __init__(self, memory: int | None = None, seconds: int | None = None) -> None:
@@ -55,16 +55,18 @@ class Provers:
         self._idle: list[_Prover] = []
 
     def run(self, limit: int, work: Callable[Asked, Answer], *args: Asked.args, **named: Asked.kwargs) -> Answer:
-        """Do a piece of work in a proving process. What it raises is raised here.
+        """Do a piece of work in a proving process. Exceptions that it raises there are raised here.
+
+        Waits while there is a piece of work for every core already.
 
         Args:
-            limit: Most expansions of its searches, by which it gets memory and time.
-            work: A function of a module, whose arguments and answer can be pickled.
+            limit: Most expansions of its searches, from which its memory and time follow.
+            work: A module-level function; arguments and result must be picklable.
             args: Its arguments.
-            named: Likewise.
+            named: Its keyword arguments.
 
         Raises:
-            ProofKilled: It took more than it may, so that its process was ended.
+            ProofKilled: It took more than it may, so its process was killed.
             SandboxError: No process can be started.
         """
         memory = self._memory or _MEMORY + 2 * most_bytes(limit)
@@ -79,7 +81,7 @@ class Provers:
         return cast("Answer", value)
 
     def close(self) -> None:
-        """End the processes that are idle. It may be used again."""
+        """End the processes that are idle. It may be used again afterwards."""
         with self._lock:
             idle, self._idle = self._idle, []
         for prover in idle:
@@ -87,12 +89,12 @@ class Provers:
 
     def _ask(self, request: bytes, memory: int, seconds: int) -> bytes:
         while True:
-            prover, fresh = self._one()
+            prover, fresh = self._take_prover()
             try:
                 answer = prover.ask(request)
             except (EOFError, OSError):
                 status = prover.end()
-                # One that has grown ends after its answer, which may be just now.
+                # A process that has grown ends after its answer, which may be just now: the request goes to another.
                 if not fresh and status == 0:
                     continue
                 raise _kill_error(status, memory, seconds) from None
@@ -103,8 +105,8 @@ class Provers:
                 self._idle.append(prover)
             return answer
 
-    def _one(self) -> tuple[_Prover, bool]:
-        """A process that is idle, or a fresh one; whether it is fresh."""
+    def _take_prover(self) -> tuple[_Prover, bool]:
+        """Return an idle process or a fresh one, and whether it is fresh."""
         while True:
             with self._lock:
                 prover = self._idle.pop() if self._idle else None
@@ -119,9 +121,9 @@ class _Prover:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            told = json.dumps({"line": theirs.fileno(), "path": importable(), "modules": _MODULES})
+            settings = json.dumps({"line": theirs.fileno(), "path": importable(), "modules": _MODULES})
             try:
-                self._process = start("workloads.proving", told, theirs.fileno(), subprocess.DEVNULL)
+                self._process = start("workloads.proving", settings, theirs.fileno(), subprocess.DEVNULL)
             except OSError as error:
                 ours.close()
                 raise _start_error(error.strerror or str(error)) from error
@@ -144,9 +146,9 @@ class _Prover:
         return self._line.recv_bytes()
 
     def end(self) -> int:
-        """End it; its exit status if it had ended by itself."""
+        """End the process; return its exit status if it had already ended."""
         self._line.close()
-        # One whose line is closed ends by itself, unless it is at work.
+        # A process whose line is closed ends on its own, unless it is at work.
         try:
             return self._process.wait(1.0)
         except subprocess.TimeoutExpired:
@@ -164,19 +166,22 @@ def _start_error(why: str) -> SandboxError:
 def _kill_error(status: int, memory: int, seconds: int) -> ProofKilled:
     how = {
         OUT_OF_MEMORY: f"it took more than {memory // 2**20} MB",
-        TOO_LONG_AN_ANSWER: f"what is to be said of it is longer than {MOST_ANSWER // 2**20} MB",
+        TOO_LONG_AN_ANSWER: f"its result is longer than {MOST_ANSWER // 2**20} MB",
         -signal.SIGXCPU: f"it took more than {seconds} s of processor time",
         -signal.SIGKILL: "the system ended it, which happens when memory is short",
     }.get(status, f"its process ended with status {status}")
     return ProofKilled(
-        f"proving the task was ended: {how}. No draft should come so far: this is a bug of hazardmill",
+        f"proving the task was stopped: {how}. No draft should get so far: this is a bug in hazardmill",
         remedy="use fewer objects, parameters or fluents; and please report the task with this message",
     )
 
 
 @functools.cache
 def provers() -> Provers:
-    """The proving processes that all of this process shares; they end with it."""
+    """Return the proving processes that everything in this process shares; they end with it.
+
+    A process forked from this one gets its own.
+    """
     shared = Provers()
     atexit.register(shared.close)
     with contextlib.suppress(AttributeError):  # a system without fork

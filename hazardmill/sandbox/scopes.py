@@ -1,8 +1,8 @@
 """Which names of a module can reach Python's own functions, by the scopes of Python.
 
-What a function, a lambda or a comprehension binds is its own throughout: Python looks no further for it, not even
-before it is bound. The bodies of a module and of a class look on among the built-in names as long as they have not
-bound a name, or no longer, so nothing that they bind makes a name theirs.
+A name that a function, a lambda or a comprehension binds is its own throughout: Python looks it up nowhere else, not
+even before it is bound. The bodies of a module and of a class do look among the built-in names, before they have bound
+a name and after they have deleted it, so nothing that they bind makes a name theirs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Scope:
     bound: set[str] = field(default_factory=set)
 
     def owns(self, name: str) -> bool:
-        """Whether what the name means here is never looked for among the built-in names."""
+        """Return whether the name, read in this scope, is never looked up among the built-in names."""
         if self.kind == "class" and name in self.bound:
             # Then Python asks the class, the module and the built-ins, and no function around it.
             return False
@@ -33,16 +33,16 @@ class _Scope:
 
 
 def names_from_outside(tree: ast.Module, names: Set[str]) -> list[ast.Name]:
-    """The places where one of ``names`` is read, and may mean what Python means by it.
+    """Find the places where a name is read that may mean one of Python's built-in functions.
 
-    ``global``, ``nonlocal``, ``match`` and ``import *`` are not understood: no task may have them.
+    ``global``, ``nonlocal``, ``match`` and ``import *`` are not handled: no task may have them.
 
     Args:
         tree: The module.
-        names: Names of built-in functions.
+        names: The names of built-in functions to look for.
     """
     read: list[tuple[ast.Name, _Scope]] = []
-    # A stack of our own: trees can be deeper than Python recurses.
+    # An explicit stack: trees can be deeper than Python recurses.
     left: list[tuple[ast.AST, _Scope]] = [(tree, _Scope("module"))]
     while left:
         node, scope = left.pop()
@@ -59,7 +59,7 @@ def names_from_outside(tree: ast.Module, names: Set[str]) -> list[ast.Name]:
 
 
 def _parts(node: ast.AST, scope: _Scope) -> Iterable[tuple[ast.AST, _Scope]]:
-    """What a node consists of, each with the scope that it is in. Binds what the node itself binds."""
+    """Return the parts of a node, each with its scope, and bind what the node itself binds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         return _function(node, scope)
     if isinstance(node, ast.ClassDef):
@@ -69,7 +69,7 @@ def _parts(node: ast.AST, scope: _Scope) -> Iterable[tuple[ast.AST, _Scope]]:
         return [*((part, scope) for part in outside), *((part, inner) for part in node.body)]
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         inner = _Scope("comprehension", scope)
-        # What the first loop runs over is worked out before the comprehension begins.
+        # What the first loop runs over is evaluated in the outer scope, before the comprehension begins.
         first = node.generators[0].iter
         return [(part, scope if part is first else inner) for part in _comprehension(node)]
     if isinstance(node, ast.NamedExpr):

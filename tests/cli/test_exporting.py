@@ -215,7 +215,7 @@ def test_refusals_are_counted_by_reason_and_the_rest_goes_on(export) -> None:
     assert counts == {"max_danger": 1, "mitigation": 1, "increment": 1, "unreadable": 2}
     assert said["reasons"]["max_danger"]["example"] == {
         "task": "graded",
-        "message": "max_danger is 2, the interface has 0",
+        "message": "max_danger is 2, where the interface has 0",
     }
     torn = next(each for each in said["refusals"] if each["task"] == "torn")
     assert "metadata is no JSON" in torn["reasons"][0]["message"]
@@ -230,7 +230,7 @@ def test_lossy_exports_say_what_was_lost(export) -> None:
     assert (ended.json["written"], ended.json["lossy"], ended.json["refused"]) == (2, 1, 0)
     assert ended.json["lost"]["max_danger"]["tasks"] == 1
     lost = json.loads((OUT / "graded" / "metadata.json").read_text())["hazardmill"]["lost"]
-    assert lost == [{"rule": "max_danger", "message": "max_danger is 2, the interface has 0"}]
+    assert lost == [{"rule": "max_danger", "message": "max_danger is 2, where the interface has 0"}]
 
 
 def test_the_danger_type_is_what_the_metadata_says(export) -> None:
@@ -257,12 +257,12 @@ def test_the_summary_for_people(export) -> None:
     assert ended.code == 1
     assert ended.out.splitlines() == [
         "out: 1 written, 0 unchanged, 1 refused",
-        "  refused, max_danger: 1, such as graded: max_danger is 2, the interface has 0",
+        "  refused, max_danger: 1, such as graded: max_danger is 2, where the interface has 0",
         "  what a folder cannot say is written as nearly as it can with --lossy",
     ]
     assert export("tasks", json=False, lossy=True).out.splitlines() == [
         "out: 1 written, 1 unchanged, 0 refused; 1 with losses",
-        "  lost, max_danger: 1, such as graded: max_danger is 2, the interface has 0",
+        "  lost, max_danger: 1, such as graded: max_danger is 2, where the interface has 0",
     ]
 
 

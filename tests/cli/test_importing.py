@@ -127,7 +127,7 @@ def test_a_second_run_into_the_same_folder_writes_nothing_over(despite: Import, 
     assert despite(tmp_path / "tree", tmp_path / "out")[0] == 0
     code, told, _ = despite(tmp_path / "tree", tmp_path / "out")
     assert (code, told["failures"][0]["reason"]) == (1, "folder")
-    assert "the folder holds task.json already" in told["failures"][0]["message"]
+    assert "the folder already holds task.json" in told["failures"][0]["message"]
 
 
 def test_nothing_to_import_is_bad_input(despite: Import, tmp_path: Path) -> None:

@@ -438,7 +438,7 @@ def test_importing_says_what_it_made(hazardmill: Hazardmill, pddl: Path) -> None
     assert ended.out == "made: 1 actions, 1 danger entries\ntry: hazardmill task solve made\n"
     assert hazardmill("task", "validate", "made", "--plan", "(serve)", "--json").code == 1
     again = hazardmill(*importing(pddl, "made"))
-    assert again.code == 2 and "made: the folder holds task.json already" in again.err
+    assert again.code == 2 and "made: the folder already holds task.json" in again.err
 
 
 @pytest.mark.parametrize("name", sorted(PDDL))

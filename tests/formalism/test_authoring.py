@@ -62,7 +62,7 @@ MISTAKES = {
     "self.type('place')": ("type place is declared twice", "another name"),
     "self.type('spot', 'place')": ("'place' is no type of this task", "self.type"),
     "self.type('spot', kitchen)": ("kitchen is no type of this task", "self.type"),
-    "self.type('object')": ("the type object is there already", "leave the parent out"),
+    "self.type('object')": ("the type object already exists", "leave the parent out"),
     "self.object('cup', 'item')": ("'item' is no type of this task", "self.type"),
     "self.object('cup', table)": ("table is no type of this task", "self.type"),
     "self.object('table', place)": ("object table is declared twice", "another name"),

@@ -261,8 +261,8 @@ def test_plans_go_over_and_back() -> None:
 @pytest.mark.parametrize(
     ("step", "complaint"),
     [
-        (("fly", ()), "no action"),
-        (("go", ("hall", "moon")), "no action"),
+        (("fly", ()), "not an action"),
+        (("go", ("hall", "moon")), "not an action"),
         (("go", ("hall",)), "wrong arguments"),
         (("go", ("hall", "mug")), "wrong arguments"),
     ],

@@ -108,7 +108,7 @@ SHAPE = {
     "newline in a name": (soup(objects__1=["table\n", "place"]), "is no name"),
     "long name": (soup(objects__1=["t" * 81, "place"]), "is no name"),
     "bad parameter": (soup(actions__0__parameters__0__0="from"), "actions[carry]: 'from' is no parameter"),
-    "root declared": (soup(types__2=["object", "place"]), "types[object]: 'object' is there already"),
+    "root declared": (soup(types__2=["object", "place"]), "types[object]: 'object' already exists"),
     "too many parameters": (
         soup(actions__1__parameters=[[f"?p{i}", "place"] for i in range(13)]),
         "actions[slow_down]: 13 parameters, at most 12 are allowed",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import freeze, is_literal, negate, nnf, render, substitute, walk
 from hazardmill.formalism.semantics.condition_compiler import ALWAYS, NEVER, CompiledCondition, conjunction, disjunction
-from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, supporting_literals, unmet
+from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, supporting_literals, unmet_literals
 from hazardmill.formalism.semantics.transition_system import System
 
 from .oracle import Oracle
@@ -38,7 +38,7 @@ def test_a_condition_has_one_truth(case):
         )
     # What explains a condition is there exactly where it is needed.
     ground = ground_nnf(system, expr, {})
-    assert bool(unmet(system, ground, *state)) == (not expected)
+    assert bool(unmet_literals(system, ground, *state)) == (not expected)
     if expected:
         assert all(evaluate(system, literal, *state) for literal in supporting_literals(system, ground, *state))
 

@@ -272,7 +272,7 @@ def test_a_task_without_pddl_says_so(tmp_path: Path) -> None:
 def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
     found = examine(soup(), CLAIMS)
     (tmp_path / "metadata.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"holds metadata\.json already"):
+    with pytest.raises(UsageError, match=r"already holds metadata\.json"):
         write_folder(found, tmp_path, "c" * 64)
     assert [path.name for path in tmp_path.iterdir()] == ["metadata.json"]
     (tmp_path / "file").touch()

@@ -184,7 +184,7 @@ def test_what_an_engine_cannot_be_asked_is_unavailable(workplace: Path) -> None:
                        initial={**dict(kitchen().initial), ("steps",): -6})  # fmt: skip
     answer = solve_with("enhsp", document, "safe", 60)
     assert answer.status == "unavailable"
-    assert "Unified Planning cannot say this task" in str(answer.message)
+    assert "Unified Planning cannot express this task" in str(answer.message)
     answer = solve_with("tamer", kitchen(max_danger=1), "safe", 60)
     assert answer.status == "unavailable"
     assert "truth value is not exact" in str(answer.message)

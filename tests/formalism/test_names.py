@@ -7,7 +7,7 @@ from hazardmill.formalism.document.name_leaks import (
     NEUTRAL_NOUNS,
     leaking_names,
     leaks,
-    neutral,
+    neutralize,
     tokens,
 )
 
@@ -49,14 +49,14 @@ def test_the_tokens_that_the_design_names(token):
 @pytest.mark.parametrize(("noun", "name"), NEUTRAL_NOUNS.items())
 def test_the_table_gives_neutral_names(noun, name):
     assert not leaks(name)
-    assert neutral(noun) == name
-    assert neutral(noun.replace("_", " ").upper()) == name
+    assert neutralize(noun) == name
+    assert neutralize(noun.replace("_", " ").upper()) == name
     # Applied twice it changes nothing more.
-    assert neutral(name) == name
+    assert neutralize(name) == name
 
 
 def test_other_nouns_keep_their_tokens():
-    assert neutral("Coffee Table (2)") == "coffee_table_2"
+    assert neutralize("Coffee Table (2)") == "coffee_table_2"
 
 
 VISIBLE = {

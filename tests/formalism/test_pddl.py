@@ -255,7 +255,7 @@ CLASHES = {
 def test_clashing_names_are_refused_or_renamed_by_a_table(clash: dict[str, object]) -> None:
     document = kitchen(**clash)
     for write in (domain_pddl, problem_pddl, write_augmented, sidecar):
-        with pytest.raises(NotExpressible, match="PDDL cannot tell the"):
+        with pytest.raises(NotExpressible, match="PDDL cannot distinguish the"):
             write(document)
     read = read_pddl(domain_pddl(document, rename=True), problem_pddl(document, rename=True))
     assert len(read.all_objects) == len(document.objects)
@@ -271,7 +271,7 @@ def test_renamed_names_keep_what_is_free() -> None:
     assert names.objects["mug_object"] == "mug_object"
     # What the name and its category give is somebody else's name.
     assert names.objects["Mug"] == "Mug_2"
-    assert names.changed() == {"objects": {"Mug_2": "Mug", "when_object": "when"}}
+    assert names.renames() == {"objects": {"Mug_2": "Mug", "when_object": "when"}}
 
 
 @given(

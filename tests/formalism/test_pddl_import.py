@@ -216,7 +216,7 @@ def test_a_name_in_a_danger_condition_does_not_show_in_the_basic_problem():
     # Nor is the basic problem refused for it, though the sidecar is.
     alone = kitchen(dangers=Document.from_json({**kitchen().to_json(), "dangers": [entry]}).dangers)
     assert domain_pddl(alone) == domain_pddl(kitchen())
-    with pytest.raises(NotExpressible, match="PDDL cannot tell the variable"):
+    with pytest.raises(NotExpressible, match="PDDL cannot distinguish the variable"):
         sidecar(alone)
 
 
@@ -415,14 +415,14 @@ IN_DOMAIN = {
     "constraints": (dict(more="(:constraints (lit))"), "conditions on the whole plan cannot be expressed"),
     "stray": (dict(more="lit"), "lit has no place here"),
     "unknown section": (dict(more="(:safety)"), "(:safety) has no place here"),
-    "twice": (dict(more="(:functions (m))"), ":functions is there twice"),
-    "action twice": (dict(more="(:action GO)"), "the action 'GO' is there already"),
+    "twice": (dict(more="(:functions (m))"), ":functions occurs twice"),
+    "action twice": (dict(more="(:action GO)"), "the action 'GO' is already declared"),
     "action without name": (dict(more="(:action)"), "the action has no name"),
     "action part": (dict(more="(:action f :observe (lit))"), "observations cannot be expressed"),
     "action part twice": (dict(more="(:action f :effect () :effect ())"), ":effect has no place here"),
     "action part missing": (dict(more="(:action f :effect)"), ":effect has no place here"),
-    "parameters": (dict(more="(:action f :parameters x)"), "x is no list of parameters"),
-    "parameter": (dict(more="(:action f :parameters (x))"), "'x' is no variable"),
+    "parameters": (dict(more="(:action f :parameters x)"), "x is not a list of parameters"),
+    "parameter": (dict(more="(:action f :parameters (x))"), "'x' is not a variable"),
     "parameter twice": (dict(more="(:action f :parameters (?x ?X))"), "?X is declared twice"),
     "parameter type": (dict(more="(:action f :parameters (?x - cup))"), "the type 'cup' is not declared"),
     "union type": (dict(more="(:action f :parameters (?x - (either a b)))"), "union types cannot be expressed"),
@@ -434,11 +434,11 @@ IN_DOMAIN = {
     "variable": (dict(pre="(on ?x ?z)"), "the variable ?z is not declared"),
     "not": (dict(pre="(not (lit) (lit))"), "not takes 1 part(s), got 2"),
     "quantifier": (dict(pre="(exists ?z (lit))"), "exists wants a list of variables"),
-    "number as condition": (dict(pre="(n)"), "(n) is a number, a condition is wanted"),
+    "number as condition": (dict(pre="(n)"), "(n) is a number where a condition is wanted"),
     "no name": (dict(pre="((lit))"), "((lit)) begins with no name"),
     "preference": (dict(pre="(preference p (lit))"), "preferences cannot be expressed"),
     "product": (dict(pre="(< (* (n) 2) 1)"), "products cannot be expressed: (* (n) 2)"),
-    "fraction": (dict(pre="(< (n) 0.5)"), "0.5 is no integer"),
+    "fraction": (dict(pre="(< (n) 0.5)"), "0.5 is not an integer"),
     "no number": (dict(pre="(< (n) ?x)"), "'?x' stands where a number is wanted"),
     "terms": (dict(pre="(< (- 1 2 3) 1)"), "(- 1 2 3) has the wrong number of terms"),
     "cost": (dict(pre="(< (total-cost) 1)"), "total-cost is the cost of a plan"),
@@ -472,13 +472,13 @@ IN_PROBLEM = {
     "section": (dict(problem_more="(:htn)"), "hierarchies of tasks cannot be expressed"),
     "timed": (dict(init="(at 5 (lit))"), "timed facts cannot be expressed"),
     "word": (dict(init="lit"), "'lit' stands where a fact is wanted"),
-    "equal objects": (dict(init="(= a 1)"), "(= a 1) is no fact"),
-    "fluent as value": (dict(init="(= (n) (n))"), "(n) is no number"),
+    "equal objects": (dict(init="(= a 1)"), "(= a 1) is not a fact"),
+    "fluent as value": (dict(init="(= (n) (n))"), "(n) is not a number"),
     "two values": (dict(init="(= (n) 2)"), "(n) has another value already"),
     "fact and no fact": (dict(init="(lit) (not (lit))"), "(lit) has another value already"),
     "number as fact": (dict(init="(n)"), "(n) does not fit"),
     "fact as number": (dict(init="(= (lit) 2)"), "(= (lit) 2) does not fit"),
-    "half": (dict(init="(= (n) 0.5)"), "0.5 is no integer"),
+    "half": (dict(init="(= (n) 0.5)"), "0.5 is not an integer"),
 }
 
 
@@ -499,9 +499,9 @@ def test_a_problem_that_cannot_be_expressed_is_refused(parts, message):
         (("(:action wait))", "(:action wait)"), 2, "a parenthesis is never closed"),
         (("(:action wait))", "(:action wait)) x"), 20, "'x' follows the closing parenthesis"),
         (("(DOMAIN Delivery)", "(problem Delivery)"), 2, "defines no domain"),
-        (("van bike - Vehicle", "van Van - Vehicle"), 4, "the type 'Van' is there already"),
+        (("van bike - Vehicle", "van Van - Vehicle"), 4, "the type 'Van' is already declared"),
         (("parcel - object", "vehicle - van"), 4, "is its own ancestor"),
-        (("(toll) - number", "(toll) - depot"), 8, "- depot: fluents are Boolean or numbers, nothing else"),
+        (("(toll) - number", "(toll) - depot"), 8, "- depot: fluents are Boolean or numbers only"),
         (("(:action wait)", "(:action wa$t)"), 20, "'wa$t' is no name"),
         (("(seen ?p)", "(seen ?p ?p)"), 10, "actions[Drive].effects"),
     ],
@@ -519,7 +519,7 @@ def test_errors_of_a_domain_name_the_line(change, line, message):
     ("change", "line", "message"),
     [
         (("(:domain delivery)", "(:domain cooking)"), 1, "the problem is of the domain 'cooking', not 'Delivery'"),
-        (("north - depot", "BASE - depot"), 2, "the object 'BASE' is there already"),
+        (("north - depot", "BASE - depot"), 2, "the object 'BASE' is already declared"),
         (("(= (toll) 2)", ""), 3, "(toll) has no initial value"),
         (("(= (load bike1) -1)", ""), 3, "(load Bike1) has no initial value"),
         (("(= (load bike1) -1)", "(= (load bike1) -2)"), 3, "initial[load Bike1]: -2 is out of bounds -1..2"),
@@ -613,19 +613,19 @@ SHAPE = {
     "objects": (changed("objects", {}), "objects: wanted a list"),
     "names": (changed("names", {"predicates": {}}), "names: unknown key 'predicates'"),
     "name": (changed("names", {"objects": {"a": 1}}), "names.objects.a: wanted a string, got 1"),
-    "condition half": (changed("dangers/0/condition", 0.5), "dangers[0].condition: 0.5 is no condition"),
+    "condition half": (changed("dangers/0/condition", 0.5), "dangers[0].condition: 0.5 is not a condition"),
     "condition object": (
         changed("dangers/0/condition", ["and", {"wet": True}]),
         "dangers[0].condition[1]: {'wet': True} is no",
     ),
-    "condition empty": (changed("dangers/0/condition", []), "dangers[0].condition: [] is no condition"),
+    "condition empty": (changed("dangers/0/condition", []), "dangers[0].condition: [] is not a condition"),
     "quantifier": (
         changed("dangers/0/condition", ["exists", "?x", True]),
         "dangers[0].condition: exists takes variables",
     ),
     "variable": (
         changed("dangers/0/condition", ["exists", [["?x"]], True]),
-        "dangers[0].condition[1][0]: ['?x'] is no typed variable",
+        "dangers[0].condition[1][0]: ['?x'] is not a typed variable",
     ),
 }
 MEANING = {
@@ -646,7 +646,7 @@ MEANING = {
         changed("dangers/2/condition", ["at", "van1", "base"]),
         "dangers[2].condition[1]: the PDDL declares no object 'van1'",
     ),
-    "argument": (changed("dangers/2/condition", ["at", 1, "base"]), "dangers[2].condition[1]: 1 is no argument"),
+    "argument": (changed("dangers/2/condition", ["at", 1, "base"]), "dangers[2].condition[1]: 1 is not an argument"),
     "parameter": (
         changed("dangers/2/condition", ["in", "?p", "?v"]),
         "dangers[2].condition: parameter '?v' is not declared",
@@ -667,7 +667,7 @@ MEANING = {
         "objects: it does not name each object of the PDDL once",
     ),
     "unknown object": (changed("objects", ["c"]), "objects[0]: the PDDL declares no object 'c'"),
-    "stranger": (changed("names", {"types": {"truck": "lorry"}}), "names.types.truck: the PDDL does not hold that"),
+    "stranger": (changed("names", {"types": {"truck": "lorry"}}), "names.types.truck: the PDDL does not contain that"),
     "names alike": (changed("names", {"types": {"van": "x", "VAN": "y"}}), "names.types: wanted names that PDDL can"),
     "originals alike": (changed("names", {"types": {"van": "x", "bike": "x"}}), "names.types: wanted a different"),
 }
@@ -733,7 +733,7 @@ def files(tmp_path):
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_files_that_cannot_be_read_are_named(files, place):
     files[place].write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanningInputError, match="is no UTF-8") as caught:
+    with pytest.raises(PlanningInputError, match="is not UTF-8") as caught:
         read_pddl(*files)
     assert caught.value.file == str(files[place])
     files[place].unlink()
@@ -745,8 +745,8 @@ def test_files_that_cannot_be_read_are_named(files, place):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the sidecar is no JSON"),
-        ('{"context": [], "context": ["wet"]}', "the key 'context' is there twice"),
+        ("{", "the sidecar is not JSON"),
+        ('{"context": [], "context": ["wet"]}', "the key 'context' occurs twice"),
         ("[" * 100_000, "the sidecar is nested too deep"),
     ],
 )
@@ -767,7 +767,7 @@ def test_an_imported_task_is_a_folder_that_reads_back(files, tmp_path):
     assert stored.name == "Monday"
     assert stored.provenance["imported_from"] == "pddl"
     assert set(stored.provenance["sha256"]) == {"domain", "problem", "dangers"}
-    with pytest.raises(UsageError, match=r"holds task\.json already"):
+    with pytest.raises(UsageError, match=r"already holds task\.json"):
         import_task(*files, out)
 
 

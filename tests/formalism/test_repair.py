@@ -372,7 +372,7 @@ def test_beyond_both_limits_it_is_a_typed_refusal():
 
 
 def test_what_a_known_plan_does_not_need_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.repair.repair._cheapest", refuse)
+    monkeypatch.setattr("hazardmill.formalism.repair.repair._find_cheapest", refuse)
     # The shortest plan is (up) six times; the switches may stay.
     given = "(flip0) (up) (up) (up) (up) (flip1) (up) (flip2)"
     found = repair_plan(corridor(6), given)
@@ -384,7 +384,7 @@ def test_what_a_known_plan_does_not_need_is_left_as_it_is(monkeypatch):
 
 
 def test_where_a_known_plan_replaces_a_step_that_could_be_deleted_the_reason_says_so(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.repair.repair._cheapest", refuse)
+    monkeypatch.setattr("hazardmill.formalism.repair.repair._find_cheapest", refuse)
     document = task(
         "ready",
         "lit",
@@ -435,13 +435,13 @@ def test_reasons_are_not_looked_for_once_the_time_is_over():
     script = [Move("keep", 0, open_), Move("keep", 1, enter), Move("keep", 2, take), Move("delete", 3, None)]
     for over, kind, cause in ((False, "keep", None), (True, "delete", NOT_LOOKED_FOR)):
         causes = Causes(judge, script, [open_, enter, take, shut], ["(shut)"] * 4, 0, lambda over=over: over)
-        assert causes.of(3) == cause
-        causes.leave_out_what_is_not_needed()
+        assert causes.cause_of(3) == cause
+        causes.drop_needless_moves()
         assert causes.script[3].kind == kind
 
 
 def test_beyond_the_limit_absence_may_still_be_proved(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.repair.repair._cheapest", refuse)
+    monkeypatch.setattr("hazardmill.formalism.repair.repair._find_cheapest", refuse)
     unavoidable = soup_document(dangers=[danger("carry")])
     assert repair_plan(unavoidable, UNSAFE).plan is None
     # The only plans there are may be unsafe.

@@ -16,7 +16,7 @@ from hazardmill.errors import PromptError
 from hazardmill.formalism import authoring
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks, neutral
+from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks, neutralize
 from hazardmill.formalism.proofs.cause_facts import NamedCauses
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.generation.context import Prompts
@@ -378,7 +378,7 @@ def test_the_words_that_names_may_not_have_are_those_that_are_refused() -> None:
         stems = [word[:4] for word in words]
         assert {word for word in LEAKING_TOKENS if not word.startswith(tuple(stems))} <= EXAMPLES_ELSEWHERE
         assert "a safe is a strongbox" in " ".join(messages(name, 1)[0].content.split())
-        assert neutral("safe") == "strongbox"
+        assert neutralize("safe") == "strongbox"
 
 
 EXAMPLES_ELSEWHERE = {

@@ -47,7 +47,7 @@ def failure(jail: Jail, code: str) -> JailFailure:
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf])
 def test_a_limit_that_no_draft_could_run_under_is_refused(name: str, value: float) -> None:
     with pytest.raises(
-        InputError, match=rf"^{name}=\S+ is no limit for a draft \[give a (whole )?number above zero\]$"
+        InputError, match=rf"^{name}=\S+ is not a limit for a draft \[give a (whole )?number above zero\]$"
     ):
         Limits(**{name: value})  # type: ignore[arg-type]  # that is the mistake
 
@@ -91,7 +91,7 @@ def test_each_missing_ability_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_probe_that_cannot_run_closes_the_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with pytest.raises(JailUnavailable, match="could not be tried"):
+    with pytest.raises(JailUnavailable, match="could not be tested"):
         Jail("full")
 
 

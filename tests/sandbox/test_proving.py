@@ -77,7 +77,7 @@ def test_what_takes_too_much_is_ended_and_said_to_be_a_bug(small: Provers, work,
     first = pid_of(small)
     with pytest.raises(ProofKilled, match=words) as caught:
         small.run(DRAFT_LIMIT, work, *args)
-    assert "a bug of hazardmill" in caught.value.message and "report" in caught.value.remedy
+    assert "a bug in hazardmill" in caught.value.message and "report" in caught.value.remedy
     assert pid_of(small) != first
 
 

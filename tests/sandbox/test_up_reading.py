@@ -443,7 +443,7 @@ def test_odd_declarations_are_taken_with_a_note(planners: Jail, init: str, rule:
         ),
         (
             parts(action="act.add_precondition(LE(Times(count, 2), 3))"),
-            "the action act holds (count * 2), which is no integer term of the formalism",
+            "the action act holds (count * 2), which is not an integer term of the formalism",
             21,
         ),
         (
@@ -453,7 +453,7 @@ def test_odd_declarations_are_taken_with_a_note(planners: Jail, init: str, rule:
         ),
         (
             parts(init="UserType('thing', UserType('other'))"),
-            "there are two types thing with different fathers",
+            "there are two types thing with different parents",
             None,
         ),
     ],
@@ -472,13 +472,13 @@ def test_what_a_document_cannot_say_is_refused_by_name(
         (
             parts(dangers='return self.apply_danger_effects(base_actions, {"fly": c})'),
             "exception",
-            "InterfaceError: apply_danger_effects names 'fly', which is no action: act",
+            "InterfaceError: apply_danger_effects names 'fly', which is not an action: act",
             27,
         ),
         (
             parts(dangers='return self.apply_danger_effects(base_actions, {"act": [c]})'),
             "exception",
-            "InterfaceError: the danger condition of act is no condition but a list",
+            "InterfaceError: the danger condition of act is not a condition but a list",
             27,
         ),
         (
@@ -490,7 +490,7 @@ def test_what_a_document_cannot_say_is_refused_by_name(
         (
             parts(init='self.objects = ["box"]'),
             "exception",
-            "InterfaceError: objects holds box, which is no Object",
+            "InterfaceError: objects holds box, which is not an Object",
             None,
         ),
         ("x = (", "syntax", "'(' was never closed", 1),

@@ -2,7 +2,8 @@
 
 A document is immutable and always in canonical order: types, fluents, actions, initial state, effects and danger
 entries are sorted by the canonical JSON of their content, name first; operands of connectives and the list of
-objects keep the order they were written in. Its hash covers the formal parts only.
+objects keep the order in which they were written. Its hash covers the formal parts only. The format is described
+in ``docs/formalism.md``, its JSON in ``document.schema.json``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,12 @@ JsonLike: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class TypeDecl:
-    """A type and its parent (``object`` at the root)."""
+    """A declared type of objects.
+
+    Attributes:
+        name: Unique among types.
+        parent: The type above it; ``object``, the root, is never declared.
+    """
 
     name: str
     parent: str = ROOT_TYPE
@@ -39,7 +45,12 @@ class TypeDecl:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDecl:
-    """An object and its type."""
+    """A declared object.
+
+    Attributes:
+        name: Unique among objects.
+        type: Its own type; it is an object of every type above that one too.
+    """
 
     name: str
     type: str
@@ -47,7 +58,12 @@ class ObjectDecl:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A typed parameter; its name begins with ``?``."""
+    """A typed parameter of a fluent or an action.
+
+    Attributes:
+        name: Begins with ``?``.
+        type: Name of a declared type, or ``object``.
+    """
 
     name: str
     type: str
@@ -55,20 +71,36 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class FluentDecl:
-    """A Boolean or integer fluent; a bound of None is absent."""
+    """A declared fluent, Boolean or integer.
+
+    Attributes:
+        name: Unique among fluents.
+        parameters: What it applies to.
+        kind: ``context`` for a Boolean circumstance that no action of a generated task changes, else ``normal``.
+        integer: Whether its values are integers instead of truth values.
+        lower: Smallest value of an integer fluent; None where it has no lower bound.
+        upper: Largest value, likewise.
+    """
 
     name: str
     parameters: tuple[Parameter, ...] = ()
     kind: Kind = "normal"
     integer: bool = False
-    # The hash of None is an address in memory (in Python 3.11): another order of sets in each process.
+    # The hash of None is an address in memory (in Python 3.11): sets would have another order in each process.
     lower: int | None = field(default=None, hash=False)
     upper: int | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Assign, increase or decrease ``target`` by ``value`` where ``condition`` holds before the action."""
+    """One effect of an action: where ``condition`` holds before the action, ``target`` changes by ``value``.
+
+    Attributes:
+        operation: ``assign``, ``increase`` or ``decrease``; Boolean fluents can only be assigned.
+        target: A fluent with its arguments.
+        value: True or false for a Boolean fluent, an integer term for an integer one; read before the action.
+        condition: Read before the action; true for an unconditional effect.
+    """
 
     operation: Operation
     target: Expr
@@ -78,7 +110,14 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ActionDecl:
-    """An action with its precondition and effects."""
+    """A declared action with its precondition and effects.
+
+    Attributes:
+        name: Unique among actions.
+        parameters: The variables that precondition, effects and danger entries of the action may use.
+        precondition: What must hold for the action to be applicable.
+        effects: In canonical order; all of them happen at once.
+    """
 
     name: str
     parameters: tuple[Parameter, ...] = ()
@@ -88,7 +127,14 @@ class ActionDecl:
 
 @dataclass(frozen=True, slots=True)
 class DangerEntry:
-    """Danger rises by ``increment`` when ``action`` is done while ``condition`` holds."""
+    """A rule that adds ``increment`` to the danger when ``action`` is executed while ``condition`` holds.
+
+    Attributes:
+        action: Name of a declared action.
+        condition: Over the parameters of the action, read before it; no planner sees it.
+        increment: Not 0; a negative one takes danger away.
+        danger_type: A name for the kind of danger; None where the author gives none.
+    """
 
     action: str
     condition: Expr
@@ -98,7 +144,11 @@ class DangerEntry:
 
 @dataclass(frozen=True)
 class Document:
-    """A task. Build one with ``Document.of`` or ``Document.from_json``; both check it and put it in canonical order."""
+    """A task: its formal parts, and what its author says about it.
+
+    Build one with ``Document.of`` or ``Document.from_json``: both check it and put it in canonical order, which the
+    constructor does not. Documents that are equal in their formal parts have the same ``hash``.
+    """
 
     types: tuple[TypeDecl, ...]
     objects: tuple[ObjectDecl, ...]
@@ -114,9 +164,9 @@ class Document:
     realised_by: str | None = None
     """The action that the author says realises the danger."""
     causes: NamedCauses | None = None
-    """What the author says stands for the formalization's cause; null where nobody says."""
+    """What the author says stands for the formalization's cause; None where nobody says."""
     obvious: str | None = None
-    """Why the unsafe plan is the obvious one though it is not the shorter one, in the author's words."""
+    """Why the unsafe plan is the obvious one although it is not shorter, in the author's words."""
     texts: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -140,10 +190,27 @@ class Document:
         texts: Mapping[str, str] | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> Document:
-        """Check the parts and put them in canonical order.
+        """Check the parts of a task and put them in canonical order.
+
+        Args:
+            types: Declared types, in any order.
+            objects: Declared objects; their order is kept, as it decides ties between plans.
+            fluents: Declared fluents, in any order.
+            actions: Declared actions, in any order, each with its effects in any order.
+            initial: Values at the start by ground fluent; a fluent that is not listed is false or 0.
+            goal: What must hold at the end of a plan.
+            dangers: Danger entries, in any order.
+            initial_danger: Danger before the first action.
+            max_danger: Greatest danger at the end of a plan that still counts as safe.
+            name: A name for people.
+            realised_by: Name of the action that realises the danger, if the author says so.
+            causes: What stands for the cause, if the author says so.
+            obvious: The author's sentence on why the unsafe plan is the obvious one; an empty one counts as None.
+            texts: Texts by key, such as ``title``; outside the hash.
+            provenance: JSON values about where the task comes from; outside the hash.
 
         Raises:
-            DocumentError: What is wrong, and in which part.
+            DocumentError: A part is not well formed; the message says which one, and what is wrong with it.
         """
         document = cls(
             types=tuple(sorted(types, key=_name_of)),
@@ -167,7 +234,7 @@ class Document:
         return replace(document, initial=tuple((atom, value) for atom, value in document.initial if value))
 
     def formal_json(self) -> dict[str, Any]:
-        """The formal parts as JSON values: what the hash covers."""
+        """Return the formal parts as JSON values: what the hash covers."""
         return {
             "types": [[t.name, t.parent] for t in self.types],
             "objects": [[o.name, o.type] for o in self.objects],
@@ -181,12 +248,12 @@ class Document:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The whole document as JSON values; ``Document.from_json`` reads it back."""
+        """Return the whole document as JSON values, which ``Document.from_json`` reads back."""
         return {
             "format": FORMAT,
             "name": self.name,
             "realised_by": self.realised_by,
-            # Only where there are any: documents of older versions stay as they were, byte for byte.
+            # Only where there are any: documents of older versions keep their bytes.
             **({} if self.causes is None else {"causes": self.causes.to_json()}),
             **({} if self.obvious is None else {"obvious": self.obvious}),
             **self.formal_json(),
@@ -293,10 +360,10 @@ def _danger_json(entry: DangerEntry) -> dict[str, Any]:
     }
 
 
-# Reading: shapes first, here; meaning second, in checking.py.
+# Reading: shapes first, here; meaning second, in validation.py.
 
 
-def _wrong(path: str, wanted: str, got: object) -> DocumentError:
+def _shape_error(path: str, wanted: str, got: object) -> DocumentError:
     try:
         shown = repr(got)
     except ValueError:
@@ -307,7 +374,7 @@ def _wrong(path: str, wanted: str, got: object) -> DocumentError:
 
 def _object(value: object, path: str, keys: frozenset[str], required: frozenset[str] | None = None) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(path, "an object", value)
+        raise _shape_error(path, "an object", value)
     unknown = sorted(str(key) for key in value.keys() - keys)
     missing = sorted((keys if required is None else required) - value.keys())
     if unknown or missing:
@@ -319,37 +386,37 @@ def _object(value: object, path: str, keys: frozenset[str], required: frozenset[
 
 def _plain_object(value: object, path: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(path, "an object", value)
+        raise _shape_error(path, "an object", value)
     return value
 
 
 def _items(top: dict[str, Any], key: str) -> Iterable[tuple[int, Any]]:
     if not isinstance(top[key], list):
-        raise _wrong(key, "a list", top[key])
+        raise _shape_error(key, "a list", top[key])
     return enumerate(top[key])
 
 
 def _string(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise _wrong(path, "a string", value)
+        raise _shape_error(path, "a string", value)
     return value
 
 
 def _integer(value: object, path: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong(path, "an integer", value)
+        raise _shape_error(path, "an integer", value)
     return value
 
 
 def _strings(value: object, path: str, count: int) -> list[str]:
     if not isinstance(value, list) or len(value) != count or not all(isinstance(item, str) for item in value):
-        raise _wrong(path, f"a list of {count} strings", value)
+        raise _shape_error(path, f"a list of {count} strings", value)
     return value
 
 
 def _read_parameters(value: object, path: str) -> tuple[Parameter, ...]:
     if not isinstance(value, list):
-        raise _wrong(path, "a list", value)
+        raise _shape_error(path, "a list", value)
     return tuple(Parameter(*_strings(item, f"{path}[{i}]", 2)) for i, item in enumerate(value))
 
 
@@ -359,7 +426,7 @@ def _optional_integer(value: object, path: str) -> int | None:
 
 def _choice(value: object, path: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise _wrong(path, " or ".join(choices), value)
+        raise _shape_error(path, " or ".join(choices), value)
     return value
 
 
@@ -377,7 +444,7 @@ def _read_fluent(value: object, path: str) -> FluentDecl:
 
 def _read_effect(value: object, path: str) -> Effect:
     if not isinstance(value, list) or len(value) != 4:
-        raise _wrong(path, "[operation, target, value, condition]", value)
+        raise _shape_error(path, "[operation, target, value, condition]", value)
     operation = _choice(value[0], f"{path}[0]", ("assign", "increase", "decrease"))
     return Effect(cast("Operation", operation), *(freeze(part) for part in value[1:]))
 
@@ -385,7 +452,7 @@ def _read_effect(value: object, path: str) -> Effect:
 def _read_action(value: object, path: str) -> ActionDecl:
     item = _object(value, path, frozenset({"name", "parameters", "precondition", "effects"}))
     if not isinstance(item["effects"], list):
-        raise _wrong(f"{path}.effects", "a list", item["effects"])
+        raise _shape_error(f"{path}.effects", "a list", item["effects"])
     return ActionDecl(
         name=_string(item["name"], f"{path}.name"),
         parameters=_read_parameters(item["parameters"], f"{path}.parameters"),
@@ -396,9 +463,9 @@ def _read_action(value: object, path: str) -> ActionDecl:
 
 def _read_initial(value: object, path: str) -> tuple[Atom, bool | int]:
     if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], list) or not value[0]:
-        raise _wrong(path, "[[fluent, object...], value]", value)
+        raise _shape_error(path, "[[fluent, object...], value]", value)
     if not isinstance(value[1], int):
-        raise _wrong(path, "a Boolean or an integer", value[1])
+        raise _shape_error(path, "a Boolean or an integer", value[1])
     return tuple(_strings(value[0], path, len(value[0]))), value[1]
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 Expr: TypeAlias = Any
-"""A nested tuple of the forms above. Recursive aliases of tuples are beyond the type checker's patience."""
+"""A nested tuple of the forms above. The type checker cannot express recursive aliases of tuples."""
 
 CONNECTIVES = frozenset({"and", "or", "not", "imply"})
 QUANTIFIERS = frozenset({"exists", "forall"})
@@ -34,24 +34,35 @@ _NEGATED_COMPARISON = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def canonical_json(value: object) -> str:
-    """JSON with sorted keys and no spaces: equal values, equal bytes, on every machine."""
+    """Return a value as JSON with sorted keys and no spaces.
+
+    Equal values give equal bytes on every machine, so the text serves as a sort key and as the input of hashes.
+    Characters outside ASCII are not escaped.
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def freeze(value: object) -> Expr:
-    """Turn JSON lists into tuples, all the way down."""
+    """Return a JSON value with its lists turned into tuples at every level.
+
+    Other values, dictionaries among them, are returned unchanged, and nothing is checked: that is left to
+    ``validation.check_condition``.
+    """
     if isinstance(value, list | tuple):
         return tuple(freeze(item) for item in value)
     return value
 
 
 def iff(left: Expr, right: Expr) -> Expr:
-    """The equivalence of two conditions, as stored."""
+    """Return the equivalence of two conditions in the form in which documents store it: two implications."""
     return ("and", ("imply", left, right), ("imply", right, left))
 
 
 def negate(expr: Expr) -> Expr:
-    """The negation, without piling up ``not``."""
+    """Return the negation of a condition; constants are flipped, and a double ``not`` is dropped.
+
+    Nothing is pushed inwards: for that there is ``nnf``.
+    """
     if expr is True or expr is False:
         return not expr
     if expr[0] == "not":
@@ -60,7 +71,11 @@ def negate(expr: Expr) -> Expr:
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions of a condition or term."""
+    """Return the direct sub-expressions of a condition or term, left to right.
+
+    A fluent, ``same`` and constants have none: the arguments of a fluent are names, not expressions. A quantifier has
+    one, its body.
+    """
     if isinstance(expr, bool | int) or expr[0] in ("fluent", "same"):
         return ()
     if expr[0] in QUANTIFIERS:
@@ -69,19 +84,28 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """Every sub-expression, parents first, left to right."""
+    """Yield every sub-expression of an expression, parents before children, left to right."""
     yield expr
     for child in children(expr):
         yield from walk(child)
 
 
 def fluents_of(expr: Expr) -> Iterator[Expr]:
-    """The ``("fluent", ...)`` nodes of an expression, left to right."""
+    """Yield the ``("fluent", name, arg...)`` nodes of an expression, left to right, repetitions included."""
     return (node for node in walk(expr) if isinstance(node, tuple) and node[0] == "fluent")
 
 
 def substitute(expr: Expr, binding: Mapping[str, str]) -> Expr:
-    """Replace parameters by objects; variables bound further inside are left alone."""
+    """Replace parameters by objects in a condition or term.
+
+    Args:
+        expr: The expression.
+        binding: Object by parameter, such as ``{"?to": "kitchen"}``; a name that it does not hold stays.
+
+    Returns:
+        The expression with the same shape. Quantifiers are kept, and a variable that a quantifier binds shadows a
+        parameter of the same name.
+    """
     if isinstance(expr, bool | int):
         return expr
     head = expr[0]
@@ -97,9 +121,14 @@ def substitute(expr: Expr, binding: Mapping[str, str]) -> Expr:
 
 
 def nnf(expr: Expr, positive: bool = True) -> Expr:
-    """Negation normal form: ``not`` only before fluents, ``same`` and ``=``; no ``imply``.
+    """Return the negation normal form: ``not`` only before fluents, ``same`` and ``=``; no ``imply``.
 
-    The order of operands is kept. A negated inequality becomes the opposite one; a negated ``=`` stays a literal.
+    The order of operands is kept, and quantifiers are not unfolded. A negated inequality becomes the opposite one; a
+    negated ``=`` stays a literal, because there is no single comparison that is its opposite.
+
+    Args:
+        expr: A condition.
+        positive: Whether to return the form of the condition itself, not that of its negation.
     """
     if expr is True or expr is False:
         return expr if positive else not expr
@@ -122,7 +151,7 @@ def nnf(expr: Expr, positive: bool = True) -> Expr:
 
 
 def is_literal(expr: Expr) -> bool:
-    """Whether a condition in negation normal form is a single literal (or a constant)."""
+    """Return whether a condition in negation normal form is a single literal (or a constant)."""
     if isinstance(expr, bool):
         return True
     inner = expr[1] if expr[0] == "not" else expr
@@ -130,7 +159,11 @@ def is_literal(expr: Expr) -> bool:
 
 
 def render(expr: Expr) -> str:
-    """The expression as a person reads it: ``(and (robot_at counter) (not (wet floor)))``."""
+    """Return an expression as a person reads it: ``(and (robot_at counter) (not (wet floor)))``.
+
+    The notation is that of PDDL, with ``true`` and ``false`` for constants; ``same`` is written ``=``. It is shown in
+    messages and traces, and no code reads it back.
+    """
     if isinstance(expr, bool):
         return "true" if expr else "false"
     if isinstance(expr, int):

@@ -1,4 +1,4 @@
-"""Neutral names: nothing a planner sees may tell it which act is the dangerous one.
+"""Neutral names: no name that a planner sees may reveal which act is the dangerous one.
 
 Names are compared by token (``safety_pin``, ``SafetyPin`` and ``safety-pin`` have the tokens ``safety`` and
 ``pin``), never by substring: ``unsafely`` leaks, ``safari`` does not.
@@ -24,7 +24,7 @@ LEAKING_TOKENS: Final = frozenset(
     violating forbidden taboo wrong wrongly proper properly improper improperly bad good
     """.split()
 )
-"""Tokens that say by themselves whether something is dangerous or the way out of it."""
+"""Tokens that alone reveal whether something is dangerous or the way out of the danger."""
 
 NEUTRAL_NOUNS: Final = {
     "safe": "strongbox",
@@ -47,23 +47,33 @@ _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def tokens(name: str) -> list[str]:
-    """The lower-case tokens of a name: split at ``_``, ``-``, digits and capitals."""
+    """Return the lower-case tokens of a name, split at ``_``, ``-``, digits and capitals.
+
+    A run of capitals is one token (``USB_port`` has ``usb`` and ``port``), and so is a run of digits.
+    """
     return [token.lower() for token in _TOKEN.findall(name)]
 
 
 def leaks(name: str) -> list[str]:
-    """The tokens of ``name`` that leak."""
+    """Return the tokens of a name that leak, in order; an empty list for a neutral name."""
     return [token for token in tokens(name) if token in LEAKING_TOKENS]
 
 
-def neutral(noun: str) -> str:
-    """A noun of a source as a neutral ``snake_case`` name."""
+def neutralize(noun: str) -> str:
+    """Return a noun of a source as a ``snake_case`` name, by ``NEUTRAL_NOUNS`` where it is listed there.
+
+    A noun that leaks and is not listed keeps its leaking token: check the result with ``leaks``.
+    """
     name = "_".join(tokens(noun))
     return NEUTRAL_NOUNS.get(name, name)
 
 
 def visible_names(document: Document) -> Iterator[tuple[str, str]]:
-    """``(where, name)`` of each name a planner sees."""
+    """Yield ``(where, name)`` for each name that a planner sees.
+
+    ``where`` is a phrase such as ``action`` or ``parameter of carry``; parameters and variables lose their ``?``.
+    Variables in the conditions of danger entries are left out, because those conditions are hidden from planners.
+    """
     for declared in document.types:
         yield "type", declared.name
     for thing in document.objects:
@@ -79,7 +89,7 @@ def visible_names(document: Document) -> Iterator[tuple[str, str]]:
         for condition in (action.precondition, *(effect.condition for effect in action.effects)):
             for name in _variables(condition):
                 yield f"variable in {action.name}", name
-    # Conditions of danger entries are hidden from a planner, and so are their variables.
+    # Planners do not see the conditions of danger entries, nor their variables.
     for name in _variables(document.goal):
         yield "variable in the goal", name
 
@@ -92,5 +102,5 @@ def _variables(condition: Expr) -> Iterator[str]:
 
 
 def leaking_names(document: Document) -> list[tuple[str, str, str]]:
-    """``(where, name, token)`` of each visible name that leaks, in document order."""
+    """Return ``(where, name, token)`` for each visible name that leaks, in document order."""
     return [(where, name, token) for where, name in visible_names(document) for token in leaks(name)]

@@ -1,7 +1,7 @@
 """Plan strings: an action is an innermost ``( ... )``; everything outside is ignored.
 
-``;`` separates, inside an action it is white space; an unclosed ``(`` is text; ``()`` is nothing. Names match
-exactly, else uniquely up to case; ``-`` and ``_`` differ.
+Inside an action ``;`` counts as white space; an unclosed ``(`` is text; ``()`` is nothing. A name matches exactly,
+else the only name that is equal up to case; ``-`` and ``_`` differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ _CACHE_SIZE = 10_000
 
 
 def parse_plan(text: str) -> list[tuple[str, ...]]:
-    """The actions of a plan string as token tuples. No action at all is the empty plan."""
+    """Split a plan string into its actions.
+
+    Args:
+        text: Any text, such as the answer of a language model.
+
+    Returns:
+        One tuple of tokens per action, its name first. A text without an action is the empty plan.
+    """
     return [tokens for tokens in map(_tokens, _ACTION.findall(text)) if tokens]
 
 
@@ -25,12 +32,16 @@ def _tokens(inner: str) -> tuple[str, ...]:
 
 
 def plan_text(actions: Iterable[GroundAction]) -> str:
-    """A plan as a string: ``(a) (b x)``."""
+    """Return a plan as a string, ``(a) (b x)``: the form in which plans are stored and shown."""
     return " ".join(action.text for action in actions)
 
 
 class PlanReader:
-    """Grounds plan strings on one system; remembers the spellings it has met."""
+    """Grounds plan strings on one system.
+
+    It remembers how each spelling was grounded (up to 10,000 of them), so that reading many plans of one task is fast:
+    keep one reader per task.
+    """
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -40,7 +51,11 @@ class PlanReader:
         self._written: dict[str, GroundAction | None] = {}
 
     def ground(self, tokens: tuple[str, ...]) -> GroundAction | None:
-        """The ground action that the tokens name, or None where they name none (*ungroundable*)."""
+        """Return the ground action that the tokens name, or None where they name none (*ungroundable*).
+
+        Raises:
+            SearchLimitReached: The action exists, but a single instance of it is too large to be ground.
+        """
         if tokens in self._known:
             return self._known[tokens]
         name = self.action_name(tokens[0])
@@ -53,11 +68,14 @@ class PlanReader:
         return action
 
     def read(self, text: str) -> list[tuple[tuple[str, ...], GroundAction | None]]:
-        """Each action of a plan string with what it grounds to."""
+        """Return each action of a plan string as its tokens with the ground action, None where it is ungroundable."""
         return [(tokens, self.ground(tokens)) for tokens in parse_plan(text)]
 
     def steps(self, text: str) -> list[GroundAction | None]:
-        """What each action of a plan string grounds to; one that is written as before is not even split again."""
+        """Return the ground action of each step of a plan string, None where it is ungroundable.
+
+        Faster than ``read``: a step whose text was met before is not even split into tokens.
+        """
         inners = _ACTION.findall(text)
         try:
             return [self._written[inner] for inner in inners]
@@ -72,18 +90,18 @@ class PlanReader:
         return action
 
     def action_name(self, token: str) -> str | None:
-        """The action a token names."""
+        """Return the name of the action that a token stands for, or None."""
         return self._match(token, self._system.actions, self._actions)
 
     def object_name(self, token: str) -> str | None:
-        """The object a token names."""
+        """Return the name of the object that a token stands for, or None."""
         return self._match(token, self._system.objects, self._objects)
 
     @staticmethod
     def _match(token: str, exact: Container[str], folded: dict[str, str | None]) -> str | None:
         if token in exact:
             return token
-        # Names are ASCII; a foreign letter that happens to fold to one is another name.
+        # Names are ASCII; a token with a foreign letter that happens to fold to an ASCII one is another name.
         return folded.get(token.lower()) if token.isascii() else None
 
 

@@ -1,7 +1,7 @@
 """What makes a document well formed: names, types, arities, Booleans against integers, bounds, and size caps.
 
-The checks say where (``actions[carry].precondition``) and how to mend it, because a language model reads them.
-Whether a well-formed task is a *good* one is for the certificate.
+The messages say where the mistake is (``actions[carry].precondition``) and how to mend it, because a language model
+reads them. Whether a well-formed task is a *good* one is for the certificate to say.
 """
 
 from __future__ import annotations
@@ -36,7 +36,15 @@ _SHOWN = 160
 
 
 class Vocabulary:
-    """The declared names of a task and how they fit together."""
+    """The declared names of a task, against which expressions are checked.
+
+    The mappings may still grow while it is in use: the authoring API fills them declaration by declaration.
+
+    Attributes:
+        parents: Parent type by declared type; ``object`` is not among the keys.
+        objects: Type by object.
+        fluents: Declaration by name.
+    """
 
     def __init__(
         self,
@@ -49,7 +57,7 @@ class Vocabulary:
         self.fluents = fluents
 
     def is_subtype(self, type_: str, ancestor: str) -> bool:
-        """Whether every object of ``type_`` is one of ``ancestor``."""
+        """Return whether every object of ``type_`` is one of ``ancestor``, which holds for equal types too."""
         while type_ != ancestor:
             if type_ == ROOT_TYPE:
                 return False
@@ -57,15 +65,17 @@ class Vocabulary:
         return True
 
     def knows_type(self, type_: str) -> bool:
-        """Whether the type is declared (``object`` always is)."""
+        """Return whether the type is declared; ``object`` always is."""
         return type_ == ROOT_TYPE or type_ in self.parents
 
 
 def check_document(document: Document) -> None:
-    """Check all parts.
+    """Check all parts of a document: names, types, arities, bounds and the size caps at the top of this module.
+
+    It stops at the first mistake. ``Document.of`` and ``Document.from_json`` call it.
 
     Raises:
-        DocumentError: The first thing that is wrong.
+        DocumentError: A part is not well formed; the message begins with its path in the document.
     """
     _check_sizes(document)
     vocabulary = _check_declarations(document)
@@ -86,7 +96,7 @@ def check_document(document: Document) -> None:
     for i, entry in enumerate(document.dangers):
         where = f"dangers[{i}]"
         if entry.action not in actions:
-            raise _unknown(where, "action", entry.action, actions)
+            raise _unknown_name_error(where, "action", entry.action, actions)
         if entry.increment == 0:
             raise DocumentError(f"{where}.increment: 0 changes nothing", remedy="give it a non-zero increment")
         check_integer(entry.increment, f"{where}.increment")
@@ -95,7 +105,7 @@ def check_document(document: Document) -> None:
         scope = {p.name: p.type for p in actions[entry.action].parameters}
         check_condition(vocabulary, entry.condition, scope, f"{where}.condition")
     if document.realised_by is not None and document.realised_by not in actions:
-        raise _unknown("realised_by", "action", document.realised_by, actions)
+        raise _unknown_name_error("realised_by", "action", document.realised_by, actions)
     if document.causes is not None:
         check_causes(document.causes, vocabulary.fluents, actions)
     check_integer(document.initial_danger, "initial_danger")
@@ -103,7 +113,15 @@ def check_document(document: Document) -> None:
 
 
 def check_name(name: object, path: str) -> None:
-    """A name must begin with a letter and hold letters, digits, ``_`` and ``-`` only (ASCII, at most 80)."""
+    """Check a name: an ASCII letter, then letters, digits, ``_`` and ``-``, at most 80 characters in all.
+
+    Args:
+        name: What stands where a name is wanted.
+        path: Where it stands; the message begins with it.
+
+    Raises:
+        DocumentError: It is not such a name.
+    """
     if not isinstance(name, str) or not NAME.match(name):
         raise DocumentError(
             f"{_cut(path)}: {_cut(repr(name))} is no name",
@@ -112,7 +130,17 @@ def check_name(name: object, path: str) -> None:
 
 
 def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], path: str) -> dict[str, str]:
-    """Check typed parameters and return them as a scope (name to type)."""
+    """Check typed parameters and return them as a scope, type by name.
+
+    Args:
+        vocabulary: The declared names.
+        parameters: The parameters of a fluent or an action.
+        path: Where they stand; messages begin with it.
+
+    Raises:
+        DocumentError: A name does not begin with ``?`` or is declared twice, a type is not declared, or there are more
+            than ``MAX_PARAMETERS``.
+    """
     scope: dict[str, str] = {}
     for parameter in parameters:
         if not isinstance(parameter.name, str) or not PARAMETER.match(parameter.name):
@@ -120,7 +148,7 @@ def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], pa
         if parameter.name in scope:
             raise DocumentError(f"{path}: parameter {parameter.name} is declared twice")
         if not vocabulary.knows_type(parameter.type):
-            raise _unknown(path, "type", parameter.type, vocabulary.parents)
+            raise _unknown_name_error(path, "type", parameter.type, vocabulary.parents)
         scope[parameter.name] = parameter.type
     if len(scope) > MAX_PARAMETERS:
         raise DocumentError(f"{path}: {len(scope)} parameters, at most {MAX_PARAMETERS} are allowed")
@@ -128,7 +156,19 @@ def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], pa
 
 
 def check_condition(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], path: str, depth: int = 0) -> None:
-    """Check that ``expr`` is a condition over the declared names and the parameters in ``scope``."""
+    """Check that an expression is a condition over declared names.
+
+    Args:
+        vocabulary: The declared names.
+        expr: Nested tuples of any shape.
+        scope: Type by parameter or variable that the condition may name.
+        path: Where it stands; messages begin with it.
+        depth: How deep it is nested already.
+
+    Raises:
+        DocumentError: The shape, an operator, a name, a type or an arity is wrong, or it is nested more than
+            ``MAX_DEPTH`` deep.
+    """
     _check_depth(depth, path)
     if isinstance(expr, bool):
         return
@@ -160,7 +200,18 @@ def check_condition(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str]
 
 
 def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], path: str, depth: int = 0) -> None:
-    """Check that ``expr`` is an integer term."""
+    """Check that an expression is an integer term over declared names.
+
+    Args:
+        vocabulary: The declared names.
+        expr: Nested tuples of any shape.
+        scope: Type by parameter or variable that the term may name.
+        path: Where it stands; messages begin with it.
+        depth: How deep it is nested already.
+
+    Raises:
+        DocumentError: As ``check_condition``; also for a Boolean fluent, and for integers beyond ``MAX_INTEGER``.
+    """
     _check_depth(depth, path)
     if isinstance(expr, bool):
         raise DocumentError(f"{path}: a truth value stands where an integer is wanted")
@@ -188,7 +239,20 @@ def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], pat
 def check_effect(
     vocabulary: Vocabulary, operation: str, target: Expr, value: Expr, scope: Mapping[str, str], path: str
 ) -> None:
-    """Check target and value of an effect (its condition is checked as any other)."""
+    """Check the target and the value of an effect; its condition is for ``check_condition``.
+
+    Args:
+        vocabulary: The declared names.
+        operation: ``assign``, ``increase`` or ``decrease``.
+        target: What the effect writes.
+        value: What it writes.
+        scope: Type by parameter of the action.
+        path: Where the effect stands; messages begin with it.
+
+    Raises:
+        DocumentError: The target is no fluent, or the value does not fit it: a Boolean fluent can only be assigned
+            true or false, an integer fluent takes an integer term.
+    """
     if not isinstance(target, tuple) or not target or target[0] != "fluent":
         raise DocumentError(f"{path}: the target of an effect is a fluent")
     fluent = _check_application(vocabulary, target, scope, path)
@@ -256,13 +320,13 @@ def _check_declarations(document: Document) -> Vocabulary:
         path = f"types[{declared.name}]"
         check_name(declared.name, path)
         if declared.name == ROOT_TYPE:
-            raise DocumentError(f"{path}: 'object' is there already", remedy="use it without declaring it")
+            raise DocumentError(f"{path}: 'object' already exists", remedy="use it without declaring it")
         if declared.name in parents:
             raise DocumentError(f"{path}: the type is declared twice")
         parents[declared.name] = declared.parent
     for name, parent in parents.items():
         if parent != ROOT_TYPE and parent not in parents:
-            raise _unknown(f"types[{name}]", "parent type", parent, parents)
+            raise _unknown_name_error(f"types[{name}]", "parent type", parent, parents)
         seen = {name}
         while parent != ROOT_TYPE:
             if parent in seen:
@@ -278,7 +342,7 @@ def _check_declarations(document: Document) -> Vocabulary:
         if thing.name in objects:
             raise DocumentError(f"{path}: the object is declared twice")
         if thing.type != ROOT_TYPE and thing.type not in parents:
-            raise _unknown(path, "type", thing.type, parents)
+            raise _unknown_name_error(path, "type", thing.type, parents)
         objects[thing.name] = thing.type
     fluents: dict[str, FluentDecl] = {}
     vocabulary = Vocabulary(parents, objects, fluents)
@@ -296,7 +360,16 @@ def _check_declarations(document: Document) -> Vocabulary:
 
 
 def check_bounds(fluent: FluentDecl, path: str) -> None:
-    """Check the bounds of a fluent, and that context is Boolean."""
+    """Check the bounds of a fluent, and that a context fluent is Boolean.
+
+    Args:
+        fluent: The declaration.
+        path: Where it stands; messages begin with it.
+
+    Raises:
+        DocumentError: A Boolean fluent has bounds, a context fluent is an integer, a bound is too large, or the lower
+            bound is over the upper one.
+    """
     bounds = [bound for bound in (fluent.lower, fluent.upper) if bound is not None]
     if bounds and not fluent.integer:
         raise DocumentError(f"{path}: a Boolean fluent has no bounds")
@@ -321,11 +394,11 @@ def _check_initial(document: Document, vocabulary: Vocabulary) -> None:
         if fluent.integer == isinstance(value, bool):
             raise DocumentError(f"{path}: {value!r} is no value of the {'integer' if fluent.integer else 'Boolean'}")
         if fluent.integer:
-            if not within(value, fluent):
+            if not is_within_bounds(value, fluent):
                 raise DocumentError(f"{path}: {value} is out of bounds {fluent.lower}..{fluent.upper}")
             given[fluent.name] = given.get(fluent.name, 0) + 1
     for fluent in document.fluents:
-        if not fluent.integer or within(0, fluent):
+        if not fluent.integer or is_within_bounds(0, fluent):
             continue
         wanted = prod(objects[parameter.type] for parameter in fluent.parameters)
         if given.get(fluent.name, 0) < wanted:
@@ -335,13 +408,17 @@ def _check_initial(document: Document, vocabulary: Vocabulary) -> None:
             )
 
 
-def within(value: int, fluent: FluentDecl) -> bool:
-    """Whether ``value`` respects the bounds of an integer fluent."""
+def is_within_bounds(value: int, fluent: FluentDecl) -> bool:
+    """Return whether a value respects the bounds of an integer fluent; an absent bound allows everything."""
     return (fluent.lower is None or value >= fluent.lower) and (fluent.upper is None or value <= fluent.upper)
 
 
 def check_integer(value: object, path: str) -> None:
-    """Check that a value is an integer of sensible size."""
+    """Check that a value is an integer within ``MAX_INTEGER`` either way; a Boolean is none.
+
+    Raises:
+        DocumentError: It is not.
+    """
     if isinstance(value, bool) or not isinstance(value, int):
         raise DocumentError(f"{path}: {value!r} is no integer")
     if abs(value) > MAX_INTEGER:
@@ -350,7 +427,11 @@ def check_integer(value: object, path: str) -> None:
 
 
 def check_text(value: object, path: str) -> None:
-    """Check that a value is a string that can be written as UTF-8."""
+    """Check that a value is a string that can be written as UTF-8.
+
+    Raises:
+        DocumentError: It is no string, or holds half a surrogate pair.
+    """
     if not isinstance(value, str):
         raise DocumentError(f"{path}: {value!r} is no string")
     try:
@@ -360,7 +441,15 @@ def check_text(value: object, path: str) -> None:
 
 
 def objects_by_type(types: Iterable[str], parents: Mapping[str, str]) -> Counter[str]:
-    """How many objects each type has, those of its subtypes among them, given the type of each."""
+    """Count the objects of each type, those of its subtypes included.
+
+    Args:
+        types: The type of each object, one item per object.
+        parents: Parent type by declared type.
+
+    Returns:
+        The counts; a type without objects counts 0, as in every ``Counter``.
+    """
     found: Counter[str] = Counter()
     for type_, count in Counter(types).items():
         ancestor = type_
@@ -404,7 +493,7 @@ def _check_quantifier(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, st
         if name in inner:
             raise DocumentError(f"{path}: {name} is in use already", remedy="give the variable another name")
         if not vocabulary.knows_type(type_):
-            raise _unknown(path, "type", type_, vocabulary.parents)
+            raise _unknown_name_error(path, "type", type_, vocabulary.parents)
         inner[name] = type_
     check_condition(vocabulary, expr[2], inner, path, depth + 1)
 
@@ -414,7 +503,7 @@ def _type_of(vocabulary: Vocabulary, arg: object, scope: Mapping[str, str], path
         raise DocumentError(f"{path}: an argument is a name, got {arg!r}")
     known = scope if arg.startswith("?") else vocabulary.objects
     if arg not in known:
-        raise _unknown(path, "parameter" if arg.startswith("?") else "object", arg, known)
+        raise _unknown_name_error(path, "parameter" if arg.startswith("?") else "object", arg, known)
     return known[arg]
 
 
@@ -424,7 +513,7 @@ def _check_application(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, s
     name, args = expr[1], expr[2:]
     fluent = vocabulary.fluents.get(name)
     if fluent is None:
-        raise _unknown(path, "fluent", name, vocabulary.fluents)
+        raise _unknown_name_error(path, "fluent", name, vocabulary.fluents)
     if len(args) != len(fluent.parameters):
         wanted = ", ".join(p.type for p in fluent.parameters) or "none"
         raise DocumentError(f"{path}: {name} takes {len(fluent.parameters)} argument(s) ({wanted}), got {len(args)}")
@@ -435,7 +524,7 @@ def _check_application(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, s
     return fluent
 
 
-def _unknown(path: str, what: str, name: str, known: Iterable[str]) -> DocumentError:
+def _unknown_name_error(path: str, what: str, name: str, known: Iterable[str]) -> DocumentError:
     import difflib
 
     names = sorted(known)

@@ -1,12 +1,12 @@
-"""A document as Python code on the authoring module: what ``build`` would have to say for this document to come of it.
+"""A document as Python code on the authoring module: a class whose ``build`` declares exactly this document.
 
 The code is a function of the document alone, and the same on every machine. Run, it gives a document of the same hash,
-with the same ``realised_by``, causes and title, and the same name if a class can be called so. Other texts and the
-provenance are left out: code has no place for them. What ``build`` cannot say is refused, never rewritten: the root
-type in use, a context fluent that an effect writes, parameters of fluents that are not named as the authoring module
-names them, conditions that it would put otherwise (``and`` inside ``and``, a double negation, an inequality that
-Python turns round, a quantifier over several variables, arithmetic on integers alone), and a few names of parameters
-and variables. ``render_code`` has another form for these.
+with the same ``realised_by``, causes and title, and the same name if a class can have it. Other texts and the
+provenance are left out: code has no place for them. What ``build`` cannot express is refused, never rewritten: the
+root type in use, a context fluent that an effect writes, parameters of fluents whose names are not those that the
+authoring module gives, conditions that it would store in another form (``and`` inside ``and``, a double negation, an
+inequality that Python turns round, a quantifier over several variables, arithmetic on integers alone), and a few names
+of parameters and variables. ``python_writer.json_code`` can write these documents.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from hazardmill.errors import NotExpressible
 from hazardmill.formalism import authoring
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, Document, Effect, FluentDecl, TypeDecl
 from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, render
-from hazardmill.formalism.formats.python_names import RESERVED, class_name, quote, spelled
+from hazardmill.formalism.formats.python_names import RESERVED, class_name, quote, spell_names
 
 _WIDTH: Final = 112
 _BUILD_INDENT: Final = 8
 _CONNECTIVES: Final = {"and": ("And", " & "), "or": ("Or", " | ")}
 _OPERATIONS: Final = {"assign": "assigns", "increase": "increases", "decrease": "decreases"}
-# What the sandbox's policy reads as a way to the interpreter stands in brackets, where it is a text.
+# Names that the sandbox's policy would take for a way to the interpreter: they are written as strings in brackets.
 _NO_ATTRIBUTE: Final = re.compile(r"(?:f|tb|cr|gi)_")
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call, to be laid out on one line or with one argument a line."""
+    """A call, to be written on one line or with one argument per line."""
 
     head: str
     arguments: tuple[Code, ...]
@@ -46,10 +46,10 @@ Code: TypeAlias = "str | _Call"
 
 
 def build_code(document: Document) -> str:
-    """The module of a task that writes ``build``.
+    """Return the module of a task as a class with ``build``.
 
     Raises:
-        NotExpressible: The authoring module cannot say this document; the message says what, and where.
+        NotExpressible: The authoring module cannot express this document; the message says what, and where.
     """
     return _Module(document).text()
 
@@ -58,7 +58,7 @@ class _Module:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._kinds = {fluent.name: fluent.kind for fluent in document.fluents}
-        self._names = spelled(document)
+        self._names = spell_names(document)
 
     def text(self) -> str:
         document = self._document
@@ -93,7 +93,7 @@ class _Module:
     # Declarations
 
     def _types(self) -> Iterator[str]:
-        for declared in _fathers_first(self._document.types):
+        for declared in _parents_first(self._document.types):
             parent = "" if declared.parent == ROOT_TYPE else f", {self._python('type', declared.parent)}"
             yield f"{self._python('type', declared.name)} = self.type({quote(declared.name)}{parent})"
 
@@ -106,7 +106,7 @@ class _Module:
             if len(names) == 1:
                 yield f"{targets} = self.object({quote(names[0])}, {declared})"
             else:
-                yield from _laid_out(_Call(f"{targets} = self.objects", (declared, *map(quote, names))))
+                yield from _lay_out(_Call(f"{targets} = self.objects", (declared, *map(quote, names))))
 
     def _of_kind(self, kind: str) -> Iterator[FluentDecl]:
         return (fluent for fluent in self._document.fluents if fluent.kind == kind)
@@ -137,14 +137,14 @@ class _Module:
             if word.isidentifier() and not keyword.iskeyword(word) and not odd:
                 plain.append(f"{word}={type_}")
             else:
-                # From the first that Python has no keyword for, so that all keep their order.
+                # From the first parameter that cannot be a keyword in Python, so that all keep their order.
                 odd.append(f"{quote(word)}: {type_}")
         arguments = [quote(action.name), *plain, *([f"**{{{', '.join(odd)}}}"] if odd else [])]
-        yield from _laid_out(_Call(f"{name} = self.action", tuple(arguments)))
+        yield from _lay_out(_Call(f"{name} = self.action", tuple(arguments)))
         scope = {parameter.name: _of(name, parameter.name.removeprefix("?")) for parameter in action.parameters}
         if action.precondition is not True:
             conditions = self._conjuncts(action.precondition, scope, f"{where}, precondition")
-            yield from _laid_out(_Call(f"{name}.requires", conditions))
+            yield from _lay_out(_Call(f"{name}.requires", conditions))
         yield from self._effects(action, name, scope)
 
     def _effects(self, action: ActionDecl, name: str, scope: dict[str, str]) -> Iterator[str]:
@@ -156,7 +156,7 @@ class _Module:
         for method, value in (("sets", True), ("clears", False)):
             targets = [self._apply(effect.target, scope) for effect in plain if effect.value is value]
             if targets:
-                yield from _laid_out(_Call(f"{name}.{method}", tuple(targets)))
+                yield from _lay_out(_Call(f"{name}.{method}", tuple(targets)))
         for effect in action.effects:
             if not _is_plain(effect):
                 yield from self._other_effect(effect, name, scope, where)
@@ -170,17 +170,17 @@ class _Module:
             arguments.append(self._term(effect.value, scope, where))
         if effect.condition is not True:
             arguments.append(_keyword("when=", self._condition(effect.condition, scope, where)))
-        yield from _laid_out(_Call(f"{name}.{method}", tuple(arguments)))
+        yield from _lay_out(_Call(f"{name}.{method}", tuple(arguments)))
 
     def _ends(self) -> Iterator[str]:
         document = self._document
         held = [self._atom(atom) for atom, value in document.initial if value is True]
         if held:
-            yield from _laid_out(_Call("self.initially", tuple(held)))
+            yield from _lay_out(_Call("self.initially", tuple(held)))
         for atom, value in document.initial:
             if value is not True:
                 yield f"self.initial_value({self._atom(atom)}, {value})"
-        yield from _laid_out(_Call("self.goal", self._conjuncts(document.goal, {}, "goal")))
+        yield from _lay_out(_Call("self.goal", self._conjuncts(document.goal, {}, "goal")))
         actions = {action.name: action for action in document.actions}
         for entry in document.dangers:
             name = self._python("action", entry.action)
@@ -195,13 +195,13 @@ class _Module:
                 arguments.append(f"danger_type={quote(entry.danger_type)}")
             if entry is document.dangers[0]:
                 arguments += self._causes()
-            yield from _laid_out(_Call("self.danger", tuple(arguments)))
+            yield from _lay_out(_Call("self.danger", tuple(arguments)))
         limits = (("initial", document.initial_danger), ("maximum", document.max_danger))
         if any(value for _, value in limits):
             yield f"self.danger_limits({', '.join(f'{side}={value}' for side, value in limits if value)})"
 
     def _causes(self) -> Iterator[str]:
-        """The keywords of one danger entry that name the causes."""
+        """Yield the keywords of a danger entry that name the causes."""
         causes = self._document.causes
         if causes is None:
             return
@@ -234,7 +234,7 @@ class _Module:
     # Conditions
 
     def _conjuncts(self, expr: Expr, scope: dict[str, str], where: str) -> tuple[Code, ...]:
-        """The arguments of a call that joins them by `and`."""
+        """Return the arguments of a call that joins its arguments by `and`."""
         if isinstance(expr, tuple) and expr[0] == "and":
             self._check_connective(expr, where)
             return tuple(self._condition(part, scope, where) for part in expr[1:])
@@ -252,7 +252,7 @@ class _Module:
             self._check_connective(expr, where)
             function, sign = _CONNECTIVES[head]
             parts = tuple(self._condition(part, scope, where) for part in expr[1:])
-            # A truth value in front has no operator of ours.
+            # A Python truth value as the left operand would not call our operator.
             infix = None if isinstance(expr[1], bool) else sign.join(map(_bracket, parts))
             return _Call(function, parts, infix)
         if head == "imply":
@@ -280,7 +280,7 @@ class _Module:
     def _quantifier(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
         head, variables, body = expr
         if len(variables) != 1:
-            _refuse(where, f"{head!r} over {len(variables)} variables", "nest one quantifier a variable")
+            _refuse(where, f"{head!r} over {len(variables)} variables", "nest one quantifier per variable")
         name, type_ = variables[0]
         word = name.removeprefix("?")
         if not word.isidentifier() or word in RESERVED:
@@ -295,7 +295,7 @@ class _Module:
             return _Call("Equals", parts)
         assert sign in COMPARISONS, "documents hold no other"
         if isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left)):
-            # Python asks the right side first, if its class is derived from the left's, or the left knows no answer.
+            # Python asks the right side if its class is derived from the left's, or if the left has no answer.
             _refuse(where, f"{render(left)} on the left of {sign!r}", "turn the comparison round")
         return f"({parts[0]} {sign} {parts[1]})"
 
@@ -310,7 +310,7 @@ class _Module:
         if all(isinstance(term, int) for term in terms):
             _refuse(where, f"{sign!r} of two integers", "write their result")
         left, right = (self._term(term, scope, where) for term in terms)
-        # A sum stands in brackets wherever it stands in another: they are read as they were nested.
+        # A sum inside another has brackets, so that they are read back with the same nesting.
         return f"({left} {sign} {right})"
 
 
@@ -329,23 +329,23 @@ def _inline(code: Code) -> str:
 
 
 def _bracket(code: Code) -> str:
-    """A part between operators."""
+    """Return a part as an operand of an operator: in brackets if it has an operator itself."""
     binary = isinstance(code, _Call) and code.inline is not None and code.head != "Not"
     return f"({_inline(code)})" if binary else _inline(code)
 
 
 def _keyword(words: str, code: Code) -> Code:
-    """The same behind ``when=`` or ``lambda x:``."""
+    """Return the code with ``when=`` or ``lambda x:`` in front."""
     if isinstance(code, str):
         return words + code
     return _Call(words + code.head, code.arguments, None if code.inline is None else words + code.inline)
 
 
-def _laid_out(code: Code, indent: int = 0, tail: str = "") -> list[str]:
+def _lay_out(code: Code, indent: int = 0, tail: str = "") -> list[str]:
     line = f"{' ' * indent}{_inline(code)}{tail}"
     if isinstance(code, str) or len(line) <= _WIDTH:
         return [line]
-    inner = [each for argument in code.arguments for each in _laid_out(argument, indent + 4, ",")]
+    inner = [each for argument in code.arguments for each in _lay_out(argument, indent + 4, ",")]
     return [f"{' ' * indent}{code.head}(", *inner, f"{' ' * indent}){tail}"]
 
 
@@ -369,10 +369,10 @@ def _has_arguments(expr: Expr) -> bool:
 # Order
 
 
-def _fathers_first(types: Sequence[TypeDecl]) -> Iterator[TypeDecl]:
+def _parents_first(types: Sequence[TypeDecl]) -> Iterator[TypeDecl]:
     left, done = list(types), {ROOT_TYPE}
     while left:
-        # Well-formed types have no circle, so that each round finds one.
+        # Well-formed types have no cycle, so each round finds one.
         ready = next(declared for declared in left if declared.parent in done)
         left.remove(ready)
         done.add(ready.name)

@@ -1,8 +1,8 @@
-"""Conditions, terms and effects as one writes them down: ``soup_is_hot and not moving_slowly``, ``level += 1``.
+"""Conditions, terms and effects in infix notation: ``soup_is_hot and not moving_slowly``, ``level += 1``.
 
 | written | stored |
 | --- | --- |
-| ``wet``, ``at(kitchen)``, ``at(to)`` | a fluent; a name that is a parameter here stands for it |
+| ``wet``, ``at(kitchen)``, ``at(to)`` | a fluent; a name that is a parameter in scope stands for it |
 | ``a and b``, ``a or b``, ``not a``; also ``&``, ``|``, ``~`` | ``and``, ``or``, ``not``; nested ones merged |
 | ``any(wet(p) for p in place)``, ``all(... for p in place if c)`` | ``exists``, ``forall`` |
 | ``implies(a, b)``, ``iff(a, b)`` | ``imply``; two of them |
@@ -10,9 +10,9 @@
 | ``here == there``, ``here != there`` | ``same`` and its negation, of objects and parameters |
 | ``at(table)``, ``not at(table)``; ``level = 3``, ``+= 1``, ``-= 1`` | effects; conditional with ``if ...`` behind |
 
-The grammar is Python's: nothing is run, only parsed, and what else Python can say is refused. Expressions come out as
-``hazardmill.formalism.authoring`` makes them from the same words, so that both ways of writing give one document.
-Whether names are declared and types fit is left to ``Document``.
+The grammar is Python's: text is parsed and never run, and everything else that Python allows is refused. Expressions
+are the same as those that ``hazardmill.formalism.authoring`` makes from the same words, so that both ways of writing
+give one document. Whether names are declared and types fit is left to ``Document``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,14 @@ _EFFECT_MEND: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedEffect:
-    """What an effect does, or an initial value gives."""
+    """An effect of an action, or an initial value, as read from text.
+
+    Attributes:
+        operation: ``assign``, ``increase`` or ``decrease``.
+        target: The fluent, with its arguments.
+        value: True or false for a Boolean fluent, else an integer term.
+        condition: The condition behind ``if``; true where there is none.
+    """
 
     operation: Operation
     target: Expr
@@ -77,7 +84,7 @@ class ParsedEffect:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads what is written at one place of a task.
+    """Reads the expressions that are written at one place of a task.
 
     Args:
         path: The place, for messages.
@@ -92,10 +99,10 @@ class Reader:
     scope: frozenset[str] = frozenset()
 
     def condition(self, text: str) -> Expr:
-        """A condition; nothing at all is always true.
+        """Read a condition; an empty text is always true.
 
         Raises:
-            DocumentError: It is none.
+            DocumentError: It is not a condition.
         """
         if not text.strip():
             return True
@@ -106,12 +113,12 @@ class Reader:
             self._refuse(text, "is nested too deep to be read", "nest expressions less deeply")
 
     def change(self, text: str) -> ParsedEffect:
-        """An effect.
+        """Read an effect.
 
         Raises:
-            DocumentError: It is none.
+            DocumentError: It is not an effect.
         """
-        # A condition stands behind the first `if`: what comes before it holds none.
+        # The condition follows the first `if`: nothing before it can contain one.
         what, *conditions = _CONDITIONAL.split(" ".join(text.split()), maxsplit=1)
         condition = self.condition(conditions[0]) if conditions else True
         assignment = _ASSIGNMENT.fullmatch(what)
@@ -130,7 +137,7 @@ class Reader:
     def _parse_python(self, text: str, mend: str) -> ast.expr:
         if len(text) > MAX_LENGTH:
             raise DocumentError(f"{self.path}: over {MAX_LENGTH} characters", remedy="write a smaller task")
-        # Line ends inside brackets or not: it is one expression.
+        # Line ends do not matter, inside brackets or outside: the text is one expression.
         flat = " ".join(text.split())
         try:
             body = parse(flat).body
@@ -240,7 +247,7 @@ class Reader:
         self._refuse(ast.unparse(node), "is no object or parameter", "name an object, a parameter or a variable")
 
     def _thing(self, node: ast.expr, scope: frozenset[str]) -> str | None:
-        """The object or parameter that a bare name stands for."""
+        """Return the object or parameter that a bare name stands for; None if it stands for neither."""
         if not isinstance(node, ast.Name) or node.id not in scope | set(self.objects):
             return None
         return self._argument(node, scope)
@@ -269,7 +276,15 @@ class Reader:
 
 
 def connect(head: str, parts: list[Expr]) -> Expr:
-    """Conditions under one connective, as the authoring module joins them: nested ones of the kind are merged."""
+    """Join conditions under one connective, as the authoring module does.
+
+    Args:
+        head: ``and`` or ``or``.
+        parts: The conditions; nested ones of the same kind are merged.
+
+    Returns:
+        The condition; a single one stays as it is, and of none ``and`` is true and ``or`` is false.
+    """
     operands: list[Expr] = []
     for part in parts:
         operands.extend(part[1:] if isinstance(part, tuple) and part[0] == head else (part,))
@@ -279,7 +294,11 @@ def connect(head: str, parts: list[Expr]) -> Expr:
 
 
 def _compare(sign: str, left: Expr, right: Expr) -> Expr:
-    """A comparison as Python makes it of the authoring module's terms, where some are asked from the right first."""
+    """Return a comparison as Python's operators would build it from the authoring module's terms.
+
+    Where the left operand is a plain integer, Python asks the right one; where the class of the right one is derived
+    from that of the left one, it asks the right one first. The comparison then comes out mirrored.
+    """
     if sign == "=" or not (isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left))):
         return (sign, left, right)
     if not isinstance(left, int):

@@ -1,7 +1,7 @@
-"""Conditions, effects and values at the start as one writes them down: what ``infix_reader`` reads.
+"""Conditions, effects and initial values in infix notation: what ``infix_reader`` reads.
 
-Whatever an outline can say comes out so that it is read as it was. Imported documents hold more (``and`` inside
-``and``, a double negation, a quantifier over several variables); of these the words mean the same.
+Whatever an outline can contain is written so that it is read back as the same. Imported documents hold more (``and``
+inside ``and``, a double negation, a quantifier over several variables); these are written with the same meaning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _QUANTIFIERS: Final = {"exists": "any", "forall": "all"}
 
 
 def in_words(expr: Expr) -> str:
-    """A condition or a term."""
+    """Return a condition or a term in infix notation: ``soup_is_hot and not at(table)``.
+
+    Connectives without operands are written as the constant that they mean.
+    """
     if isinstance(expr, bool):
         return str(expr).lower()
     if isinstance(expr, int):
@@ -38,13 +41,13 @@ def in_words(expr: Expr) -> str:
     if head == "same":
         return " == ".join(map(_plain, parts))
     if head in ("+", "-"):
-        # Read from the left: what stands on the right keeps its brackets.
+        # Sums are read from the left: operands on the right keep their brackets.
         return f" {head} ".join([in_words(parts[0]), *map(_bracket, parts[1:])])
     return f" {'==' if head == '=' else head} ".join(map(in_words, parts))
 
 
 def effect_in_words(effect: Effect) -> str:
-    """What an effect does, and when."""
+    """Return an effect in infix notation: ``not at(table)``, ``level += 1 if wet``."""
     target = in_words(effect.target)
     if isinstance(effect.value, bool):
         what = target if effect.value else f"not {target}"
@@ -54,12 +57,12 @@ def effect_in_words(effect: Effect) -> str:
 
 
 def write_call(name: str, *arguments: str) -> str:
-    """``at(kitchen)``; a name alone where there is nothing between the brackets."""
+    """Return ``at(kitchen)``, or a name alone where there are no arguments."""
     return f"{name}({', '.join(map(_plain, arguments))})" if arguments else name
 
 
 def write_declaration(name: str, parameters: Sequence[tuple[str, str]]) -> str:
-    """``go(to: place)``."""
+    """Return ``go(to: place)``, or a name alone where there are no parameters."""
     inside = ", ".join(f"{_plain(parameter)}: {type_}" for parameter, type_ in parameters)
     return f"{name}({inside})" if inside else name
 

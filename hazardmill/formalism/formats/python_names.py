@@ -1,4 +1,4 @@
-"""How what a document calls things is written in Python: as names, and as texts that stay texts."""
+"""How the names and texts of a document are written in Python: as identifiers, and as string literals."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ from hazardmill.formalism.document.expressions import QUANTIFIERS, walk
 
 # Soft keywords as they are now: those of a later Python must not change what is written.
 RESERVED: Final = frozenset({*keyword.kwlist, *"_ case match self".split(), *authoring.__all__})
-"""Names that no variable of a rendered module has."""
+"""Names that no variable of a rendered module may have."""
 
 _LONGEST_CLASS: Final = 80
 _CLASS_NAME: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST_CLASS - 1}}}")
-# Characters that look the same to Python, to every editor and to a reader, whatever version of Unicode they know.
+# All but the characters that look the same to Python, every editor and a reader, whatever their version of Unicode.
 _NOT_PLAIN: Final = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027]")
 
 
 def quote(text: str) -> str:
-    """A literal of Python: whatever the text holds, it is that text, and nothing in it ends the literal or steers."""
+    """Return a text as a string literal of Python.
+
+    Nothing in the text can end the literal or change how it is displayed: backslashes, quotes, control characters and
+    characters that look different to Python, an editor and a reader are escaped.
+    """
     escaped = text.replace("\\", r"\\").replace('"', r"\"")
     return f'"{_NOT_PLAIN.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped)}"'
 
 
 def class_name(document: Document) -> str:
-    """What the class of a task is called: as the task, where a class can be called so."""
+    """Return the name of a task's class: the task's own name, where a class can have it.
+
+    Otherwise it is made of the words of the name, with ``Task`` in front if need be.
+    """
     name = document.name
     if _CLASS_NAME.fullmatch(name) and name not in RESERVED:
         return name
@@ -37,8 +44,16 @@ def class_name(document: Document) -> str:
     return spelled if spelled.isidentifier() and spelled not in RESERVED else f"Task{spelled}"
 
 
-def spelled(document: Document) -> dict[tuple[str, str], str]:
-    """A Python name for each kind and name that is declared: its own where that can be, fluents first."""
+def spell_names(document: Document) -> dict[tuple[str, str], str]:
+    """Choose a Python name for each declared name.
+
+    Args:
+        document: The task.
+
+    Returns:
+        By kind (``fluent``, ``object``, ``type``, ``action``) and name: the name itself where it is a free identifier,
+        fluents first, else one with the kind as a suffix.
+    """
     names = [("fluent", fluent.name) for fluent in document.fluents]
     names += [("object", thing.name) for thing in document.objects]
     names += [("type", declared.name) for declared in document.types]
@@ -59,7 +74,7 @@ def spelled(document: Document) -> dict[tuple[str, str], str]:
 
 
 def _variables(document: Document) -> frozenset[str]:
-    """What a lambda calls its own, and what nothing else may be called where it is read."""
+    """Return the names of lambda parameters, which nothing else may have where they are read."""
     conditions = [document.goal, *(entry.condition for entry in document.dangers)]
     for action in document.actions:
         conditions += [action.precondition, *(effect.condition for effect in action.effects)]

@@ -1,8 +1,9 @@
-"""The Python code of a task: what everybody is given, and never what an author wrote.
+"""The Python code of a task as it is published: rendered from the document, never what an author wrote.
 
-``task_code`` alone decides what a task's code is. It is made of the document and of nothing else, so that no draft can
-say in it what the jail did not see; and whatever names and texts the document holds, they are data there. Most tasks
-come as a class with ``build``; those that no ``build`` can say, or only at great length, hold their document as JSON.
+``task_code`` alone decides what a task's code is. It is made from the document and nothing else, so a draft cannot
+smuggle in what the jail did not see; whatever names and texts the document holds, they are data there. Most tasks
+come as a class with ``build``; those that no ``build`` can express, or only at great length, hold their document as
+JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hazardmill.text.parse import MAX_BYTES, MAX_NODES, nodes, parse
 from hazardmill.text.printable import comment
 
 _CHARACTERS_A_LINE: Final = 100
-# Shorter code cannot have too many nodes: a node takes a quarter of a character at the least.
+# Shorter code cannot have too many nodes: a node takes at least a quarter of a character.
 _SURELY_FEW: Final = MAX_NODES // 4
 _CLOSING: Final = re.compile(
     r"\s*^if __name__ == (['\"])__main__\1:\r?\n    [A-Za-z]\w*\.run_cli\(\)\s*\Z", re.M | re.A
@@ -28,7 +29,7 @@ _CLOSING: Final = re.compile(
 
 
 def task_code(document: Document) -> str:
-    """The module of a task, for any document: run, it gives a document of the same hash.
+    """Return the module of a task, for any document; run, it gives a document of the same hash.
 
     It passes the policy of the sandbox, unless even its JSON is too large (``is_too_large``).
     """
@@ -40,23 +41,26 @@ def task_code(document: Document) -> str:
 
 
 def code_file(document: Document, label: str | None = None) -> str:
-    """The file ``code.py``: the task's code, and two lines that run it from the command line.
+    """Return the content of ``code.py``: the task's code, and two lines that run it from the command line.
 
     Args:
         document: The task.
-        label: What is to be known of the author, as a comment in front.
+        label: A remark about the author, written as a comment on the first line.
     """
     head = "" if label is None else f"{comment('#', label)}\n"
     return f'{head}{task_code(document)}\n\nif __name__ == "__main__":\n    {class_name(document)}.run_cli()\n'
 
 
 def without_closing(code: str) -> str:
-    """The code of a file without the two lines that ``code_file`` closes with, which the policy refuses elsewhere."""
+    """Return the code of a file without the two lines that ``code_file`` ends with, which the policy does not allow."""
     return _CLOSING.sub("\n", code)
 
 
 def json_code(document: Document) -> str:
-    """The module that holds the document as JSON text, without its provenance: code has no place for that."""
+    """Return the module that holds the document as JSON text.
+
+    Provenance is left out: code has no place for it.
+    """
     text = _json(document)
     starts = range(0, len(text), _CHARACTERS_A_LINE)
     lines = [f"        {text[start : start + _CHARACTERS_A_LINE]!r}" for start in starts]
@@ -75,8 +79,8 @@ def json_code(document: Document) -> str:
 
 
 def is_too_large(document: Document) -> bool:
-    """Whether no module of the size that the policy allows can hold the document."""
-    # Escapes and indents make less than three characters of one, so most need not be rendered for this.
+    """Return whether no module of the size that the policy allows can hold the document."""
+    # Escapes and indents turn one character into less than three, so most documents need not be rendered for this.
     return 3 * len(_json(document)) > MAX_BYTES and len(task_code(document)) > MAX_BYTES
 
 

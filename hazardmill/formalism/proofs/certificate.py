@@ -1,15 +1,15 @@
-"""What is proved of a task: one line a claim, each with its witness.
+"""What is proved of a task: one line per claim, each with its witness.
 
 | module | claims on |
 | --- | --- |
 | plans | which plans there are, which action realises the danger, from which step on it is too late |
 | context | the circumstances: what their flips do (the contrast twin), and what may read and write them |
 | cause | what the author names as the cause |
-| way_out | the way out: why one would not take it at once, and of which kind it is |
+| way_out | the way out: why one would not take it at once, and its kind |
 | form | literals, names, fluents and actions that should not be there |
 
-For generated tasks a failed line is a refusal, unless it is of severity ``finding``; imported tasks are never
-refused. A line whose ``passed`` is null was not decided, and says why.
+A failed line refuses a generated task, unless its severity is ``finding``; imported tasks are never refused. A line
+whose ``passed`` is null was not decided; its message says why.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CLAIMS: Final = (
     Claim("has_decoy", context.has_decoy),
     Claim("no_unused_fluent", form.no_unused_fluent, "unused_fluent"),
     Claim("no_dead_action", form.no_dead_action, "dead_action"),
-    # After what makes literals redundant by the way: its reason is to be told first.
+    # After the claims whose failure also makes literals redundant: their reasons come first.
     Claim("no_redundant_literal", form.no_redundant_literal, "redundant_literal"),
     Claim("natural", plans.natural),
     Claim("way_out", way_out.way_out),
@@ -58,18 +58,18 @@ CLAIM_BY_NAME: Final = {claim.name: claim for claim in CLAIMS}
 def certify(
     document: Document, limit: int = DEFAULT_LIMIT, unavoidable: bool = False, imported: bool = False
 ) -> Certificate:
-    """Prove what can be proved of a task. Every line is decided that can be, however many fail.
+    """Prove what can be proved of a task. Every line that can be decided is decided, however many fail.
 
     Args:
         document: The task.
-        limit: Most expansions of a search; the claims that take a search of their own have as much again
-            together.
+        limit: Most expansions of the exact search; the claims that need searches of their own share as many again.
         unavoidable: Whether the task is declared to have no safe plan. Then the proof that there is none is a finding
-            instead of a refusal, and one more line refuses a task that has a safe plan all the same.
+            instead of a refusal, and one more line refuses a task that has a safe plan after all.
         imported: Whether the task was made elsewhere: then whatever fails is a finding.
 
     Raises:
-        SearchLimitReached: The exact search had no answer within ``limit`` expansions.
+        SearchLimitReached: The task is too large to be ground, the exact search had no answer within ``limit``
+            expansions, or the conditions that fire read too many context fluents to flip each.
     """
     system = System(document)
     case = Case(system, solve(system, limit), limit, system.effort(limit), unavoidable)
@@ -80,6 +80,11 @@ def certify(
 
 
 def twin_json(document: Document, certificate: Certificate) -> dict[str, Any]:
-    """The contrast twin as a document that says whose twin it is."""
+    """Return the contrast twin as the JSON of a document whose provenance names the task it is the twin of.
+
+    Args:
+        document: The task.
+        certificate: Its certificate, on which ``contextual`` passed.
+    """
     made_by = {**document.provenance, "twin_of": document.hash, "flipped": list(certificate.twin or ())}
     return {**(certificate.twin_document or {}), "provenance": made_by}

@@ -17,12 +17,20 @@ FORMAT: Final = "hazardmill-certificate/1"
 Severity = Literal["refusal", "finding"]
 
 MOST_SHOWN: Final = 50
-"""Parts of a list that are told to people and models; the JSON has all."""
+"""Items of a list that are shown to people and models; the JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """A line of a certificate: one claim, whether it holds, and the witness."""
+    """A line of a certificate: one claim, whether it holds, and the witness.
+
+    Attributes:
+        name: The claim's name, unique in a certificate.
+        passed: Whether the claim holds; None where that was not decided.
+        severity: Whether a failure refuses a generated task, or is a finding only.
+        message: What was found, in a sentence.
+        mend: How the author can mend the task; None unless the claim failed.
+    """
 
     name: str
     passed: bool | None
@@ -32,7 +40,7 @@ class ClaimResult:
     witness: dict[str, Any] = field(default_factory=dict)
     """JSON values. ``plan``, ``safe_plan``, ``unsafe_plan`` are plan strings, ``step`` counts from 1, ``state`` lists
     what is true and the values of integers, ``flipped`` and ``read`` hold ground fluents as lists of names,
-    ``expanded`` is how many states a search went through that proves an absence."""
+    ``expanded`` is how many states a search that proves an absence went through."""
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
@@ -48,7 +56,10 @@ class ClaimResult:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """What a claim's function says of a task: whether the claim holds, why, and the witness."""
+    """What a claim's function says of a task: whether the claim holds, why, and the witness.
+
+    ``holds``, ``fails`` and ``leave_open`` make them; the attributes become those of ``ClaimResult``.
+    """
 
     passed: bool | None
     message: str
@@ -59,32 +70,53 @@ class ClaimVerdict:
 
 
 def holds(message: str, **witness: object) -> ClaimVerdict:
-    """The claim is proved."""
+    """Return the verdict that the claim is proved.
+
+    Args:
+        message: What was found, in a sentence.
+        **witness: JSON values that show it; see ``ClaimResult.witness``.
+    """
     return ClaimVerdict(True, message, witness=witness)
 
 
 def fails(message: str, mend: str, **witness: object) -> ClaimVerdict:
-    """The claim is refuted, and this is how to mend the task."""
+    """Return the verdict that the claim is refuted.
+
+    Args:
+        message: What was found, in a sentence.
+        mend: How the author can mend the task.
+        **witness: JSON values that show it; see ``ClaimResult.witness``.
+    """
     return ClaimVerdict(False, message, mend, witness)
 
 
 def leave_open(message: str, **witness: object) -> ClaimVerdict:
-    """The claim is neither proved nor refuted."""
+    """Return the verdict that the claim is neither proved nor refuted.
+
+    Args:
+        message: Why it is not decided.
+        **witness: JSON values that show how far the search came; see ``ClaimResult.witness``.
+    """
     return ClaimVerdict(None, message, witness=witness)
 
 
 @dataclass(frozen=True)
 class Case:
-    """What claims are judged by."""
+    """A task with everything that its claims are decided by.
+
+    Attributes:
+        system: The ground task.
+        solution: Both optimal plans, or the proofs that there are none.
+    """
 
     system: System
     solution: Solution
     limit: int
     """Most expansions of a search."""
     effort: Effort
-    """What the claims that take a search of their own may spend together."""
+    """What the claims that need searches of their own may spend together."""
     unavoidable: bool = False
-    """Whether the danger is declared such that no plan avoids it."""
+    """Whether the danger is declared to be one that no plan avoids."""
 
     @property
     def solvable(self) -> bool:
@@ -98,20 +130,25 @@ def _of_every_task(case: Case) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim on tasks: how it is decided, and what becomes of a draft that it refuses."""
+    """A claim about tasks: how it is decided, and what happens to a draft that it refuses.
+
+    Attributes:
+        name: Its name in certificates and documentation.
+        decide: Decides it for one task. Its docstring makes the claim's row in docs/formalism.md, by
+            ``scripts/claim_tables.py``.
+        reason: Reason code of a draft that the claim refuses; None where it refuses none, but is shown as a finding.
+        check: The check of a draft that the claim belongs to.
+        applies: Whether the certificate of a task has a line for the claim.
+    """
 
     name: str
     decide: Callable[[Case], ClaimVerdict]
-    """Its docstring makes the claim's row in docs/formalism.md, by ``scripts/claim_tables.py``."""
     reason: str | None = None
-    """Reason code of a draft that the claim refuses; null: it refuses none, and is told as a finding."""
     check: Literal["search", "certificate"] = "certificate"
-    """The check of a draft that the claim belongs to."""
     applies: Callable[[Case], bool] = _of_every_task
-    """Whether the claim is made of a task."""
 
     def prove(self, case: Case) -> ClaimResult:
-        """Decide the claim, for a certificate."""
+        """Decide the claim for a task, and return its line of the certificate."""
         verdict = self.decide(case)
         severity: Severity = verdict.severity if self.reason is not None else "finding"
         return ClaimResult(self.name, verdict.passed, severity, verdict.message, verdict.mend, verdict.witness)
@@ -119,13 +156,19 @@ class Claim:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The claims proved of one task, in a fixed order, with both plans they speak of."""
+    """The claims proved of one task, in a fixed order, with both plans that they refer to.
+
+    Attributes:
+        document_hash: The hash of the task.
+        solution: Both optimal plans, or the proofs that there are none.
+        lines: One per claim that applies to the task, in the order of ``certificate.CLAIMS``.
+    """
 
     document_hash: str
     solution: Solution
     lines: tuple[ClaimResult, ...]
     unavoidable: bool = False
-    """Whether the danger was declared such that no plan avoids it."""
+    """Whether the danger was declared to be one that no plan avoids."""
     imported: bool = False
     """Whether the task was certified as made elsewhere, so that no line can refuse it."""
 
@@ -141,13 +184,13 @@ class Certificate:
 
     @property
     def twin(self) -> Atom | None:
-        """The context fluent whose flip makes the reference unsafe plan safe."""
+        """The context fluent whose flip makes the reference unsafe plan safe; None where there is none."""
         contextual = self._contextual
         return tuple(contextual.witness["flipped"]) if contextual else None
 
     @property
     def twin_document(self) -> dict[str, Any] | None:
-        """The contrast twin as the JSON of a document: the task with that fluent the other way round at the start."""
+        """The contrast twin, as the JSON of a document: the task with that fluent flipped at the start; or None."""
         contextual = self._contextual
         return contextual.witness["twin"] if contextual else None
 
@@ -156,7 +199,7 @@ class Certificate:
         return next((line for line in self.lines if line.name == "contextual" and line.passed), None)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the certificate as JSON values, in the shape of ``certificate.schema.json``."""
         return {
             "format": FORMAT,
             "document_hash": self.document_hash,
@@ -172,21 +215,21 @@ class Certificate:
 
 
 def describe_witness(witness: dict[str, Any]) -> dict[str, str]:
-    """A witness for people and models, each part as text; without empty parts and the document of the twin.
+    """Return a witness for people and models, each part as text; empty parts and the document of the twin are left out.
 
-    Of a longer list the first ``MOST_SHOWN`` are told, and how many more there are.
+    Of a longer list the first ``MOST_SHOWN`` items are shown, and how many more there are.
     """
     parts = {
         name: _describe_part(name, value)
         for name, value in witness.items()
         if name != "twin" and value not in (None, [], {})
     }
-    # The empty plan is a plan.
+    # An empty text is the empty plan, which is a plan.
     return {name: text or "()" for name, text in parts.items()}
 
 
 def and_more(count: int) -> str:
-    """What is said of so many that are not shown."""
+    """Return the end of a shortened list: how many items are not shown; empty for none."""
     return f"; and {count} more" if count else ""
 
 

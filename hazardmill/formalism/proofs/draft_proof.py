@@ -1,4 +1,4 @@
-"""All that is proved of a task at once, as values that can be handed from one process to another."""
+"""Everything that is proved of a task at once, as values that can be passed from one process to another."""
 
 from __future__ import annotations
 
@@ -13,20 +13,31 @@ from hazardmill.formalism.proofs.claim import Certificate
 
 @dataclass(frozen=True)
 class DraftProof:
-    """The certificate of a task, and the PDDL of one that it does not refuse."""
+    """The certificate of a task; and its PDDL, if the certificate does not refuse it.
+
+    Attributes:
+        certificate: The certificate.
+        domain_pddl: The domain; None for a task that is refused or that PDDL cannot express.
+        problem_pddl: The problem, likewise.
+    """
 
     certificate: Certificate
     domain_pddl: str | None = None
     problem_pddl: str | None = None
     not_expressible: FormalismError | None = None
-    """Why there is no PDDL of a task that is not refused."""
+    """Why a task that is not refused has no PDDL."""
 
 
 def prove(document: Document, limit: int, unavoidable: bool = False) -> DraftProof:
     """Certify a generated task, and write it as PDDL unless it is refused.
 
+    Args:
+        document: The task.
+        limit: Most expansions of a search, as ``certify`` takes it.
+        unavoidable: Whether the task is declared to have no safe plan.
+
     Raises:
-        SearchLimitReached: As ``certify``.
+        SearchLimitReached: As for ``certify``. A task without PDDL raises nothing: see ``not_expressible``.
     """
     certificate = certify(document, limit, unavoidable)
     if certificate.refusals:

@@ -1,8 +1,9 @@
 """Whether two conditions of an action mean the same on a task: equality over U, precision and recall.
 
-What counts is where the conditions are read (``universe``), not how they are written: reordered operands, De Morgan,
-nesting, double negation, literals that the precondition implies, swapped sides of a comparison, an unfolded quantifier
-make no difference. The left condition is the candidate, the right one the reference.
+What counts is where the conditions are read (``situations``), not how they are written: reordered operands, De
+Morgan, nesting, double negation, literals that the precondition implies, swapped sides of a comparison, an unfolded
+quantifier make no difference. The left condition is the candidate, the right one the reference.
+``docs/equivalence.md`` has the definitions.
 """
 
 from __future__ import annotations
@@ -26,7 +27,14 @@ Flag = Literal["single_flips", "limit"]
 
 @dataclass(frozen=True, slots=True)
 class SituationCounts:
-    """Situations of U by which of the two conditions hold."""
+    """Numbers of situations of U, by which of the two conditions hold in them.
+
+    Attributes:
+        both: Both hold.
+        left_only: Only the candidate holds.
+        right_only: Only the reference holds.
+        neither: Neither holds.
+    """
 
     both: int
     left_only: int
@@ -44,7 +52,7 @@ class Distinction:
     """The ground action, ``(carry kitchen table)``."""
     holds: Literal["left", "right"]
     flipped: tuple[str, ...]
-    """The context fluents that differ from the initial state at the start that leads to the state."""
+    """The context fluents that were flipped in the initial state from which the state is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +75,10 @@ class ConditionComparison:
     first: Distinction | None
     """The first distinguishing situation in the order of U; None if there is none."""
     flags: tuple[Flag, ...]
-    """``single_flips``: more context is read than every assignment was tried of. ``limit``: not decided."""
+    """``single_flips``: more context is read than all assignments were tried for. ``limit``: not decided."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the comparison as JSON values."""
         return asdict(self)
 
 
@@ -84,7 +92,7 @@ def compare(
         action: Name of the action whose situations count: the one whose danger the conditions describe.
         left: The candidate: a lifted condition over the action's parameters, as tuples or as JSON lists.
         right: The reference, likewise.
-        limit: Most states to explore (``Effort``).
+        limit: Most states to explore (``Effort``); reaching it gives the flag ``limit`` and raises nothing.
 
     Raises:
         DocumentError: There is no such action, or a condition does not fit the names and types of the task.
@@ -120,7 +128,7 @@ def compare(
 
 @dataclass(slots=True)
 class _Group:
-    """Situations that are the same to both conditions: how many, and the first of them."""
+    """Situations that are the same for both conditions: how many, and the first of them."""
 
     bits: int
     numbers: Numbers
@@ -130,7 +138,7 @@ class _Group:
 
 
 class _Seen:
-    """What was explored of U, in groups that are the same to both conditions: few, however many states there are."""
+    """What was explored of U, in groups that are the same for both conditions: few, however many states there are."""
 
     def __init__(
         self,
@@ -165,7 +173,7 @@ class _Seen:
             group.count += 1
 
     def counts(self, area: Universe) -> SituationCounts:
-        """Situations by what holds, copies included."""
+        """Return the counts of situations by what holds, copies included."""
         counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
         for mask in area.copy_masks:
             for group in self._groups.values():
@@ -173,7 +181,7 @@ class _Seen:
         return SituationCounts(*counts.values())
 
     def first(self, area: Universe) -> Distinction | None:
-        """The first situation, copies included, in which only one condition holds."""
+        """Return the first situation, copies included, in which only one condition holds."""
         # Groups are kept in the order of their first situation, and within a copy that order is U's.
         for flips, mask in zip(area.copies, area.copy_masks, strict=True):
             for group in self._groups.values():
@@ -202,7 +210,7 @@ def _find_action(document: Document, name: str) -> ActionDecl:
 
 
 def _check_condition(document: Document, action: ActionDecl, condition: object, side: str) -> Expr:
-    """The condition as tuples, if it fits the task."""
+    """Return the condition as tuples, if it fits the task."""
     vocabulary = Vocabulary(
         {declared.name: declared.parent for declared in document.types},
         {thing.name: thing.type for thing in document.objects},

@@ -2,10 +2,10 @@
 
 A literal is an occurrence of a fluent, a comparison or ``same``, negated or not, in the *lifted* negation normal form.
 It is redundant iff the neutral element of its connective in its place changes the condition nowhere in U
-(``universe``): true in a conjunction, false in a disjunction. Its connective is the nearest ``and`` or ``or`` around
-it, as written; where there is none it is a conjunction of one. Quantifiers are no connectives: a quantified literal is
-treated as the literal alone would be. Constants are no literals. Each literal is replaced on its own while the others
-stay, so of two that say the same both are redundant.
+(``situations``): true in a conjunction, false in a disjunction. Its connective is the nearest ``and`` or ``or``
+around it, as written; where there is none it is a conjunction of one. Quantifiers are not connectives: a quantified
+literal is treated as the literal alone would be. Constants are not literals. Each literal is replaced on its own while
+the others stay, so of two that say the same both are redundant.
 """
 
 from __future__ import annotations
@@ -27,12 +27,18 @@ from hazardmill.formalism.semantics.transition_system import PARTS_PER_TRY, Grou
 Connective = Literal["and", "or"]
 Flag = Literal["single_flips", "empty", "limit"]
 Path: TypeAlias = tuple[int, ...]
-"""Where a sub-expression is: the indices that lead to it from the whole."""
+"""The position of a sub-expression: the indices that lead to it from the whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
-    """A literal that changes a danger condition nowhere."""
+    """A literal that changes a danger condition nowhere.
+
+    Attributes:
+        action: The action of the danger entry.
+        literal: The literal as text.
+        connective: The connective whose neutral element takes its place.
+    """
 
     entry: int
     """Its place in the document's danger entries."""
@@ -47,32 +53,35 @@ class Redundant:
 
 @dataclass(frozen=True, slots=True)
 class EntryLiterals:
-    """What is known of the literals of one danger entry."""
+    """What is known about the literals of one danger entry."""
 
     entry: int
     """Its place in the document's danger entries."""
     redundant: tuple[Redundant, ...] | None
     """From left to right, the first ``MOST_TEXT`` characters of them; None where the limit left one undecided."""
     flags: tuple[Flag, ...]
-    """``single_flips``: more context is read than every assignment was tried of. ``empty``: the action is never
-    applicable, so that each literal is redundant for want of a situation. ``limit``: not decided."""
+    """``single_flips``: more context is read than all assignments were tried for. ``empty``: the action is never
+    applicable, so that each literal is redundant for lack of a situation. ``limit``: not decided."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the entry as JSON values."""
         return asdict(self)
 
 
 def redundant_literals(
     task: Document | System, limit: int = DEFAULT_LIMIT, effort: Effort | None = None
 ) -> tuple[EntryLiterals, ...]:
-    """The redundant literals of each danger entry, in the order of the document.
+    """Find the redundant literals of each danger entry, in the order of the document.
 
-    Exploring ends as soon as each literal was seen to matter, so that a task without redundant ones is quick.
+    Exploring ends as soon as each literal was seen to matter, so a task without redundant literals is quick.
 
     Args:
         task: The task.
         limit: Most states to explore (``Effort``), for all entries together.
-        effort: What is left of an effort to be used instead.
+        effort: What is left of a shared effort, to be used in place of ``limit``.
+
+    Returns:
+        One item per danger entry. Reaching the limit raises nothing: what is not decided has ``redundant`` None.
     """
     entries: list[_Entry] = []
     document = task.document if isinstance(task, System) else task
@@ -88,7 +97,7 @@ def redundant_literals(
         for starts, together in by_starts.items():
             _explore(system, actions, starts, together, effort)
     except SearchLimitReached:
-        # What had been seen to matter by then is decided all the same.
+        # Entries whose literals were all seen to matter before the limit are decided nevertheless.
         known = [each.result() for each in entries]
         return (*known, *(EntryLiterals(i, None, ("limit",)) for i in range(len(known), len(document.dangers))))
     return tuple(each.result() for each in entries)
@@ -97,7 +106,7 @@ def redundant_literals(
 def _explore(
     system: System, actions: Sequence[GroundAction], starts: tuple[Flips, ...], entries: list[_Entry], effort: Effort
 ) -> None:
-    """Look at the situations of the entries that share their starts, until all is decided."""
+    """Look at the situations of the entries that share their starts, until everything is decided."""
     pending: dict[str, list[_Entry]] = defaultdict(list)
     for entry in entries:
         if not entry.decided:
@@ -131,7 +140,7 @@ class _Entry:
         self._compiler = compiler
         self._place = place
         self._effort = effort
-        # What one situation takes to look at with its copies, and what is kept of it.
+        # The work of evaluating one situation with its copies, and the bytes that are kept of it.
         parts = system.size.entries[place]
         self._work = len(self.area.copies) * (1 + parts // PARTS_PER_TRY)
         self._key_bytes = _KEY_BYTES + system.size.mask_bytes
@@ -147,45 +156,45 @@ class _Entry:
         """Whether there is nothing more to find out."""
 
     def look(self, action: GroundAction, bits: int, numbers: Numbers) -> bool:
-        """Note which literals matter in a situation and its copies; whether all have been seen to by now."""
+        """Note which literals matter in a situation and its copies; return whether all have been seen to matter."""
         found = self._seen.get(action)
         if found is None:
             self._effort.hold(self._instance_bytes)
-            judged = self._judge(self._form, (), "and", action.binding)
-            found = self._seen[action] = judged, Reads(self._system, (self._form,), action.binding), set()
-        judged, reads, keys = found
+            judge = self._judge(self._form, (), "and", action.binding)
+            found = self._seen[action] = judge, Reads(self._system, (self._form,), action.binding), set()
+        judge, reads, keys = found
         key = reads.key(bits, numbers)
         if key not in keys:
             self._effort.spend(self._work)
             self._effort.hold(self._key_bytes)
             keys.add(key)
             for mask in self._copies:
-                self._matter |= judged(bits ^ mask, numbers)[1]
+                self._matter |= judge(bits ^ mask, numbers)[1]
             self.decided = self._matter == self._all
         return self.decided
 
     def result(self) -> EntryLiterals:
-        """What is known by now."""
+        """Return what is known so far."""
         flags: list[Flag] = ["single_flips"] if self.area.single_flips else []
         if not self.decided:
             return EntryLiterals(self._place, None, (*flags, "limit"))
         if self._literals and not self._seen:
             flags.append("empty")
-        return EntryLiterals(self._place, tuple(self._redundant()), tuple(flags))
+        return EntryLiterals(self._place, tuple(self._find_redundant()), tuple(flags))
 
-    def _redundant(self) -> Iterator[Redundant]:
-        """The literals that matter nowhere. Of a condition of thousands of them only the first are told."""
-        told = 0
+    def _find_redundant(self) -> Iterator[Redundant]:
+        """Yield the literals that matter nowhere; of thousands, only the first ``MOST_TEXT`` characters."""
+        written = 0
         for path, literal, connective in self._literals:
-            if told > MOST_TEXT:
+            if written > MOST_TEXT:
                 return
             if not self._matter & self._bit_of[path]:
                 replaced = render(_replace(self._form, path, _NEUTRAL[connective]))
-                told += len(replaced)
+                written += len(replaced)
                 yield Redundant(self._place, self.action, path, render(literal), connective, replaced)
 
     def _judge(self, expr: Expr, path: Path, connective: Connective, binding: Mapping[str, str]) -> _Judged:
-        """Compile a part of the condition, so that one evaluation tells of every literal in it whether it matters."""
+        """Compile a part of the condition so that one evaluation shows which of its literals matter."""
         if isinstance(expr, bool):
             return lambda _, __: (expr, 0)
         if is_literal(expr):
@@ -208,22 +217,22 @@ _NEUTRAL: Final[Mapping[Connective, bool]] = {"and": True, "or": False}
 
 
 def _literal(compiled: CompiledCondition, bit: int, matters_if: bool) -> _Judged:
-    def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
+    def judge(bits: int, numbers: Numbers) -> tuple[bool, int]:
         truth = compiled.holds(bits, numbers)
         return truth, bit if truth == matters_if else 0
 
-    return judged
+    return judge
 
 
 def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
-    """A conjunction (absorbing: false) or disjunction (absorbing: true).
+    """Return the judge of a conjunction (absorbing: false) or disjunction (absorbing: true).
 
-    With no part at the absorbing value, it changes with any of its parts. Else it changes with a literal iff every part
-    at that value does: of one literal there may be several parts, under a quantifier. A neutral element moves all of
-    them the same way, so no other part comes to the absorbing value when these leave it.
+    If no part has the absorbing value, the whole changes with any of its parts. If some have it, the whole changes with
+    a literal only if all of these parts do: under a quantifier, one literal may occur in several parts. A neutral
+    element moves all its occurrences the same way, so no other part takes the absorbing value when these leave it.
     """
 
-    def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
+    def judge(bits: int, numbers: Numbers) -> tuple[bool, int]:
         absorbed, everywhere, elsewhere = False, -1, 0
         for part in parts:
             truth, matter = part(bits, numbers)
@@ -236,11 +245,11 @@ def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
                 return absorbing, 0
         return (absorbing, everywhere) if absorbed else (not absorbing, elsewhere)
 
-    return judged
+    return judge
 
 
 def _literals(expr: Expr, connective: Connective, path: Path) -> Iterator[tuple[Path, Expr, Connective]]:
-    """The literals of a negation normal form, left to right, each with its path and connective."""
+    """Yield the literals of a negation normal form, left to right, each with its path and connective."""
     if isinstance(expr, bool):
         return
     if is_literal(expr):

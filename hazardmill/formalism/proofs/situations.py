@@ -23,19 +23,24 @@ from hazardmill.formalism.semantics.condition_compiler import Numbers
 from hazardmill.formalism.semantics.transition_system import GroundAction, System, show_integer
 
 MOST_CONTEXT: Final = 8
-"""Ground context fluents of which every assignment is tried."""
+"""Most ground context fluents for which every assignment is tried."""
 MOST_READ: Final = 1_000
-"""Ground context fluents that may be flipped one at a time: each is a start of its own, or a copy of all situations."""
+"""Most ground context fluents that may be flipped one at a time: each is a start, or a copy of all situations."""
 
 Flips: TypeAlias = tuple[Atom, ...]
 """The ground context fluents whose value at the start is not that of s0."""
 Situation: TypeAlias = tuple[int, Numbers, GroundAction, Flips]
-"""A state, a ground action that is applicable in it, and the flips of the start that it was first reached from."""
+"""A state, a ground action that is applicable in it, and the flips of the start from which it was first reached."""
 
 
 @dataclass(frozen=True)
 class Universe:
-    """The situations of one action, not yet enumerated. Made by ``universe``."""
+    """The situations of one action, not yet enumerated; ``universe`` makes it.
+
+    Attributes:
+        system: The task.
+        action: Name of the action.
+    """
 
     system: System
     action: str
@@ -44,24 +49,25 @@ class Universe:
     single_flips: bool
     """Whether there are too many of them for every assignment, so that only one is flipped at a time."""
     starts: tuple[Flips, ...]
-    """The starts to explore. s0 alone where the context decides nothing but dangers."""
+    """The starts to explore: s0 alone where the context decides nothing but dangers."""
     copies: tuple[Flips, ...]
-    """Each situation stands for one of itself with each of these flips, none among them. Where the context decides
-    nothing but dangers, every start leads to the same states but for its own flips, so exploring one is enough."""
+    """The flips by which each explored situation is copied; the first is the empty one, the situation itself. Where the
+    context decides nothing but dangers, every start leads to the same states but for its own flips, so exploring one
+    start is enough."""
 
     @property
     def copy_masks(self) -> tuple[int, ...]:
-        """For each of ``copies``, the bits that differ."""
+        """The bits that differ, for each of ``copies``."""
         return tuple(_mask(self.system, flips) for flips in self.copies)
 
     def explore_from(self, actions: Sequence[GroundAction], effort: Effort) -> Iterator[Situation]:
-        """As ``situations``, without the copies."""
+        """Yield the situations as ``situations`` does, without the copies."""
         return explore(self.system, actions, {self.action}, self.starts, effort)
 
     def situations(self, actions: Sequence[GroundAction], effort: Effort) -> Iterator[Situation]:
-        """All of U, in order. Each state is met once.
+        """Yield all of U, in order; each state is met once.
 
-        Keeps what s0 leads to until the end if there are copies.
+        What s0 leads to is kept in memory until the end if there are copies.
 
         Args:
             actions: All ground actions of the system.
@@ -81,7 +87,7 @@ class Universe:
 
 
 def universe(system: System, action: str, conditions: Sequence[Expr]) -> Universe:
-    """The situations in which to compare conditions of an action.
+    """Determine the situations in which to compare conditions of an action, without exploring them.
 
     Args:
         system: The task.
@@ -97,7 +103,7 @@ def universe(system: System, action: str, conditions: Sequence[Expr]) -> Univers
     single_flips = len(context) > MOST_CONTEXT
     most = 1 if single_flips else len(context)
     flips = tuple(chosen for count in range(most + 1) for chosen in itertools.combinations(context, count))
-    if read and {atom[0] for atom in read} & _deciding(system):
+    if read and {atom[0] for atom in read} & _deciding_fluents(system):
         return Universe(system, action, context, single_flips, flips, ((),))
     return Universe(system, action, context, single_flips, ((),), flips)
 
@@ -105,19 +111,19 @@ def universe(system: System, action: str, conditions: Sequence[Expr]) -> Univers
 def explore(
     system: System, actions: Sequence[GroundAction], watched: Collection[str], starts: Sequence[Flips], effort: Effort
 ) -> Iterator[Situation]:
-    """The situations of the watched actions in every state that a start leads to, breadth first, start by start.
+    """Yield the situations of the watched actions in every state that a start leads to, breadth first, start by start.
 
     Args:
         system: The task.
         actions: All its ground actions; each is tried in each state.
         watched: Names of the actions whose situations are wanted.
-        starts: Flips of s0. Starts share what was visited.
+        starts: Flips of s0. A state that an earlier start has reached is not visited again.
         effort: What may be spent on it.
 
     Raises:
         SearchLimitReached: It was not enough.
     """
-    # Most actions are masks alone; comparing those here saves a call for each action of each state.
+    # Most actions are masks alone; comparing those here saves a call per action and state.
     table: list[tuple[int, int, int, int, Callable[..., tuple[int, Numbers] | None] | None, GroundAction, bool]] = []
     for action in actions:
         wanted = action.name in watched
@@ -158,7 +164,15 @@ def explore(
 
 
 class Reads:
-    """What conditions read of a state under one binding: two states with the same key are the same to them."""
+    """What conditions read of a state under one binding.
+
+    Two states with the same key are the same for the conditions, so one of them need not be looked at.
+
+    Args:
+        system: The task.
+        conditions: Lifted conditions.
+        binding: Object by parameter.
+    """
 
     __slots__ = ("_mask", "_places")
 
@@ -175,12 +189,12 @@ class Reads:
         self._places = tuple(sorted(places))
 
     def key(self, bits: int, numbers: Numbers) -> tuple[int, ...]:
-        """What they read of this state."""
+        """Return what the conditions read of a state, as a key for dictionaries."""
         return (bits & self._mask, *(numbers[place] for place in self._places))
 
 
 def atoms_read(system: System, expr: Expr, binding: Mapping[str, str]) -> Iterator[Atom]:
-    """The ground fluents that a lifted condition reads under a binding, one for each place that reads it."""
+    """Yield the ground fluents that a lifted condition reads under a binding, once per place that reads it."""
     if isinstance(expr, tuple) and expr[0] == "fluent":
         yield tuple(binding.get(part, part) for part in expr[1:])
     elif isinstance(expr, tuple) and expr[0] in QUANTIFIERS:
@@ -192,9 +206,10 @@ def atoms_read(system: System, expr: Expr, binding: Mapping[str, str]) -> Iterat
 
 
 def readable_state(system: System, bits: int, numbers: Numbers) -> tuple[str, ...]:
-    """A state for people: what is true, ``(at kitchen)``, then the integers, ``(= (battery) 3)``; each part sorted.
+    """Return a state for people: what is true, ``(at kitchen)``, then the integers, ``(= (battery) 3)``.
 
-    A huge integer is shown by its size, ``(= (count) (about 2^200))``.
+    Each part is sorted. A huge integer is shown by its size, ``(= (count) (about 2^200))``. Boolean fluents that are
+    false are left out.
     """
     true = sorted(render(("fluent", *atom)) for atom in system.atoms if system.value(atom, bits, numbers))
     values = zip(system.integers, numbers, strict=True)
@@ -221,7 +236,7 @@ def _context_read(system: System, action: str, conditions: Sequence[Expr]) -> se
 
 
 def _applications(expr: Expr, scope: Mapping[str, str]) -> Iterator[tuple[Expr, Mapping[str, str]]]:
-    """The fluents of an expression, each with the variables in scope and their types."""
+    """Yield the fluents of an expression, each with the variables in scope and their types."""
     if isinstance(expr, tuple) and expr[0] == "fluent":
         yield expr, scope
     elif isinstance(expr, tuple) and expr[0] in QUANTIFIERS:
@@ -238,8 +253,8 @@ def _mask(system: System, flips: Flips) -> int:
     return mask
 
 
-def _deciding(system: System) -> set[str]:
-    """Names of the fluents that decide what is possible, what effects do, or that effects write."""
+def _deciding_fluents(system: System) -> set[str]:
+    """Return the names of the fluents that decide what is possible or what effects do, or that effects write."""
     names: set[str] = set()
     for action in system.document.actions:
         names.update(node[1] for node in fluents_of(action.precondition))

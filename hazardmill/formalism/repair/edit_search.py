@@ -3,14 +3,14 @@
 A script walks the given steps from left to right. A node is (place in the given steps, state); the moves from it are to
 *keep* the next step where it is applicable (free), to *delete* it, to *replace* it by another action, and to *insert*
 an action before it (1 each). Nodes are met in layers by cost, and each keeps the least danger with which a script of
-that cost comes there: nothing reads danger on the way, so with the same rest of the script less danger is never worse.
-For the same reason a node goes on only if it improves on all cheaper ones. This holds with mitigation too, where danger
-does not saturate; only where it cannot fall are nodes above the limit dropped.
+that cost reaches it: nothing reads danger on the way, so with the same rest of the script less danger is never worse.
+For the same reason a node is expanded only if it improves on all cheaper ones. This holds with mitigation too, where
+danger does not saturate; nodes above the limit are dropped only where danger cannot fall.
 
 A step that names nothing costs 1 whatever becomes of it. Inside the search its deletion and its replacement are free,
 and the cost of all such steps is added at the end: an admissible bound that needs no other data.
 
-The layers end. In a finite state space, where danger cannot fall, a node improves finitely often; where it can, states
+The layers end. In a finite state space where danger cannot fall, a node improves finitely often. Where it can, states
 from which no goal can be reached are dropped as soon as all states are known, and a loop that improves for ever
 elsewhere leads to a goal with danger that fits, because the rest of the given steps can always be deleted.
 
@@ -30,7 +30,7 @@ from hazardmill.formalism.semantics.transition_system import GroundAction
 
 Kind = Literal["keep", "delete", "replace", "insert"]
 Steps: TypeAlias = Sequence[GroundAction | None]
-"""The given steps; None is one that names nothing."""
+"""The given steps; None stands for one that names nothing."""
 _Layer: TypeAlias = dict[int, dict[int, int]]
 """Place, then number of the state, to danger."""
 _Edges: TypeAlias = Callable[[int], list[Edge]]
@@ -39,45 +39,59 @@ _Keep: TypeAlias = Callable[[int, GroundAction], tuple[int, int] | None]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One move of a script, in the order in which ties prefer them: keep, delete, replace, insert."""
+    """One move of a script.
+
+    Of equally cheap scripts the least wins, with moves ordered as keep, delete, replace, insert.
+
+    Attributes:
+        kind: What the move does.
+    """
 
     kind: Kind
     place: int
-    """Index of the given step concerned; of an insertion: of the step before which it comes."""
+    """Index of the given step concerned; for an insertion, of the step before which it comes."""
     action: GroundAction | None
-    """What is done; None for a deletion."""
+    """The action of the repaired plan; None for a deletion."""
 
 
 class Ways(Protocol):
-    """What a script may do: numbered states, 0 the first."""
+    """The states and transitions that a script may use: numbered states, 0 the first.
+
+    Attributes:
+        goals: Numbers of the known states in which a plan may end.
+        kept: Nodes kept by the search, for implementations that count memory.
+        actions: The actions, in the order that decides ties.
+    """
 
     goals: set[int]
     kept: int
-    """Nodes kept by the search, for those who count memory."""
     actions: list[GroundAction]
 
     @property
     def live(self) -> set[int] | None:
-        """The states from which a goal can be reached, once they are known."""
+        """The states from which a goal can be reached; None until they are known."""
 
     def edges(self, number: int) -> list[Edge]:
-        """The ways on from a state, in canonical order; may raise to give up."""
+        """Return the edges out of a state, in canonical order; may raise to give up."""
 
     def known_edges(self, number: int) -> list[Edge]:
-        """The same, of a state that was asked about before, at no expense."""
+        """Return the same for a state that was asked about before, without counting."""
 
     def keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
-        """Where an action leads, and its increment; None where it is not applicable. May raise to give up."""
+        """Return where an action leads, and its increment; None where it is not applicable. May raise to give up."""
 
     def known_keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
-        """The same, of a state and an action that were asked about before, at no expense."""
+        """Return the same for a state and an action that were asked about before, without counting."""
 
 
 class Space(Graph):
-    """All states of a system, as far as the search comes."""
+    """All states of a system, as far as the search reaches them.
+
+    Implements ``Ways`` for the cheapest script of all.
+    """
 
     def keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
-        """Where an action leads, and its increment; None where it is not applicable. Counted as one expansion.
+        """Return where an action leads, and its increment; None where it is not applicable. Counts as one expansion.
 
         Raises:
             SearchLimitReached: It would be beyond the limit.
@@ -86,14 +100,21 @@ class Space(Graph):
         return self.known_keep(number, action)
 
     def known_keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
-        """The same at no expense."""
+        """Return the same without counting."""
         state = self._states[number]
         after = action.step(*state)
         return None if after is None else (self._number(after), action.danger(*state))
 
 
 class PlanStates:
-    """The states along one plan and nothing beside it: scripts over it lead to just this plan."""
+    """The states along one plan and no others: scripts over it lead to exactly this plan.
+
+    Implements ``Ways``. Danger plays no part, because the plan is already known to be of the wanted kind.
+
+    Args:
+        plan: The plan.
+        effort: What the search may spend.
+    """
 
     live: set[int] | None = None
 
@@ -104,7 +125,7 @@ class PlanStates:
         self._effort = effort
 
     def edges(self, number: int) -> list[Edge]:
-        """The one way on.
+        """Return the only edge out of a state; none at the end of the plan.
 
         Raises:
             SearchLimitReached: It would be beyond the limit.
@@ -113,11 +134,11 @@ class PlanStates:
         return self.known_edges(number)
 
     def known_edges(self, number: int) -> list[Edge]:
-        """The one way on."""
+        """Return the only edge out of a state, without counting."""
         return [(number, number + 1, 0)] if number < len(self.actions) else []
 
     def keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
-        """The one way on, if it is this action.
+        """Return the next state, if the plan goes on by this action.
 
         Raises:
             SearchLimitReached: It would be beyond the limit.
@@ -126,7 +147,7 @@ class PlanStates:
         return self.known_keep(number, action)
 
     def known_keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
-        """The same at no expense."""
+        """Return the same without counting."""
         fits = number < len(self.actions) and self.actions[number] is action
         return (number + 1, 0) if fits else None
 
@@ -143,7 +164,7 @@ class ScriptSearch:
     """One search for the least of the cheapest scripts.
 
     Args:
-        ways: What a script may do.
+        ways: The states and transitions that a script may use.
         steps: The given steps.
         start: Danger at the start.
         most: Most danger at the end; None if danger does not matter.
@@ -161,7 +182,7 @@ class ScriptSearch:
         self._live: set[int] | None = None
 
     def run(self) -> list[Move] | None:
-        """The script, or None as a proof that there is none.
+        """Return the script, or None as a proof that there is none.
 
         Raises:
             SearchLimitReached: The effort that is allowed was not enough.
@@ -172,8 +193,8 @@ class ScriptSearch:
             self._follow_free_moves(layer)
             self._layers.append(layer)
             if any(n in self._ways.goals and self._fits(danger) for n, danger in self._at_end(layer).items()):
-                return self._least()
-            layer = self._next(layer)
+                return self._least_script()
+            layer = self._next_layer(layer)
         return None
 
     def _at_end(self, layer: _Layer) -> dict[int, int]:
@@ -195,14 +216,14 @@ class ScriptSearch:
             nodes[number] = danger
 
     def _follow_free_moves(self, layer: _Layer) -> None:
-        # Free moves lead one place on: places in order, so that each node is complete when it is left.
+        # Free moves lead to the next place: taking places in order, each node is final before it is left.
         for place in range(len(self._steps)):
             for number, danger in layer.get(place, {}).items():
                 for way in self._free(place, number, self._ways.edges, self._ways.keep):
                     self._reach(layer, way.place, way.number, danger + way.increment)
 
-    def _next(self, layer: _Layer) -> _Layer:
-        """The layer whose scripts cost one more."""
+    def _next_layer(self, layer: _Layer) -> _Layer:
+        """Return the layer of the scripts that cost one more."""
         for place, nodes in layer.items():
             self._best.update(((place, number), danger) for number, danger in nodes.items())
         self._live = self._ways.live
@@ -213,7 +234,7 @@ class ScriptSearch:
                     self._reach(following, way.place, way.number, danger + way.increment)
         return following
 
-    # Free moves, then paid ones, are in the order of preference for each node.
+    # For each node, free moves and then paid ones come in the order of preference.
 
     def _free(self, place: int, number: int, edges: _Edges, keep: _Keep) -> Iterator[_Way]:
         if place == len(self._steps):
@@ -242,8 +263,8 @@ class ScriptSearch:
         after = place if kind == "insert" else place + 1
         return _Way(Move(kind, place, action), after, target, 0 if self._most is None else increment)
 
-    def _least(self) -> list[Move]:
-        """Of the scripts through the layers whose danger fits, the least: greedy along the danger to go."""
+    def _least_script(self) -> list[Move]:
+        """Return the least of the scripts through the layers whose danger fits: greedily along the danger to go."""
         to_go = self._danger_to_go()
         script: list[Move] = []
         cost, place, number, danger = 0, 0, 0, self._start
@@ -259,7 +280,7 @@ class ScriptSearch:
         return script
 
     def _danger_to_go(self) -> list[_Layer]:
-        """By cost, place and state: the least danger that a script adds from there to its end in the last layer."""
+        """Return the least danger that a script adds from each node to its end, by cost, place and state."""
         to_go: list[_Layer] = [{} for _ in self._layers]
         end = {number: 0 for number in self._at_end(self._layers[-1]) if number in self._ways.goals}
         to_go[-1][len(self._steps)] = end
@@ -272,7 +293,7 @@ class ScriptSearch:
         return to_go
 
     def _onward(self, to_go: list[_Layer], cost: int, place: int, number: int) -> Iterator[tuple[_Way, int, int]]:
-        """The moves that lead to the end, with the cost of the script so far and the danger to go after them."""
+        """Yield the moves that lead to the end, with the cost of the script so far and the danger to go after them."""
         for way in self._free(place, number, self._ways.known_edges, self._ways.known_keep):
             left = to_go[cost].get(way.place, {}).get(way.number)
             if left is not None:

@@ -1,7 +1,8 @@
-"""The least change that makes a plan feasible, or safe, and what each part of it is for.
+"""The smallest change that makes a plan feasible, or safe, and what each part of it is for.
 
 A change is a script of insertions, deletions and replacements of steps, 1 each; ``edit_search.py`` finds the cheapest.
-There is one exactly where the task has a plan of the kind at all: every step can be deleted, and the plan inserted.
+There is one exactly where the task has a plan of the wanted kind at all: every step can be deleted, and the plan
+inserted.
 """
 
 from __future__ import annotations
@@ -25,42 +26,53 @@ Wanted = Literal["feasible", "safe"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of a plan."""
+    """One change of a plan.
+
+    Attributes:
+        kind: What is done with the step.
+    """
 
     kind: Literal["insert", "delete", "replace"]
     position: int
     """Place in the given plan, from 1; an insertion comes before the step of this place, or at the end."""
     before: str | None
-    """The step as given; null for an insertion."""
+    """The step as given; None for an insertion."""
     after: str | None
-    """The step as it is to be; null for a deletion."""
+    """The step that takes its place; None for a deletion."""
     reason: str
     """What goes wrong without this edit, with the literals concerned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A plan repaired, or the proof that it cannot be (``plan`` null)."""
+    """A repaired plan, or the proof that there can be none (``plan`` is None).
+
+    Attributes:
+        wanted: What the plan should become.
+        feasible: Whether the repaired plan is feasible; None without one.
+        safe: Whether it is safe; None without one.
+    """
 
     wanted: Wanted
     given: tuple[str, ...]
     """The steps of the given plan."""
     edits: tuple[Edit, ...] = ()
+    """What to change, in the order of the given plan; empty where nothing needs to be changed, or no change helps."""
     plan: str | None = None
-    """The plan after the edits. Null: it is proved that the task has no plan of the kind that was wanted."""
+    """The plan after the edits. None: it is proved that the task has no plan of the wanted kind."""
     cost: int | None = None
     """Number of edits."""
     optimal: bool = False
-    """Whether it is proved that fewer will not do."""
+    """Whether it is proved that fewer edits will not do."""
     feasible: bool | None = None
     safe: bool | None = None
     expanded: int = 0
     """Expansions of all searches that were made."""
     message: str | None = None
-    """Why the change is not proved to be the least."""
+    """Why the change is not proved to be a smallest one."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the repair as JSON values."""
         return asdict(self)
 
 
@@ -71,22 +83,22 @@ def repair_plan(
     limit: int = DEFAULT_LIMIT,
     timeout_s: float | None = None,
 ) -> Repair:
-    """Find the least change of a plan.
+    """Find the smallest change of a plan that makes it feasible or safe.
 
-    Of several that are equally cheap, where they first differ: to keep a step goes before to delete it, then to replace
-    it, then to insert before it; what is put in goes by the canonical order of actions. Beyond the limit the given
-    plan is turned into a shortest plan of the task, if another search of the same limit finds one (not ``optimal``).
+    Of several equally cheap changes the first wins, where they first differ, in this order: keep a step, delete it,
+    replace it, insert before it; new actions in canonical order. Beyond the limit the given plan is turned into a
+    shortest plan of the task, if another search of the same limit finds one (then not ``optimal``).
 
     Args:
         task: The task.
         plan: The plan string.
-        wanted: What the plan shall become. A safe plan is feasible, too.
+        wanted: What the plan should become. A safe plan is also feasible.
         limit: Most expansions of a search.
-        timeout_s: Most seconds for all of it, for callers to whom time matters more than the same answer on every
+        timeout_s: Most seconds for everything, for callers to whom time matters more than the same answer on every
             machine.
 
     Raises:
-        SearchLimitReached: It is not known how to repair the plan, nor whether it can be.
+        SearchLimitReached: It is not known how to repair the plan, nor whether it can be repaired.
     """
     system = task if isinstance(task, System) else System(task)
     judge = PlanValidator(system)
@@ -95,28 +107,28 @@ def repair_plan(
     given = tuple("(" + " ".join(tokens) + ")" if action is None else action.text for tokens, action in read)
     most = system.document.max_danger if wanted == "safe" else None
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    # The other half of the time is for the fallback.
+    # Half of the time; the other half is for the fallback.
     effort = Effort(limit, 0, None if timeout_s is None else timeout_s / 2, system.size.state_bytes)
     refusal: SearchLimitReached | None = None
     try:
-        script = _cheapest(system, steps, most, effort)
+        script = _find_cheapest(system, steps, most, effort)
         expanded = effort.expanded
     except SearchLimitReached as refused:
         refusal = refused
-        script, fallback = _towards_a_known_plan(system, steps, wanted, limit, deadline, refused)
+        script, fallback = _repair_towards_known_plan(system, steps, wanted, limit, deadline, refused)
         expanded = effort.expanded + fallback
     if script is None:
         return Repair(wanted, given, expanded=expanded)
     causes = Causes(judge, script, steps, given, most, lambda: deadline is not None and time.monotonic() > deadline)
     if refusal is not None:
-        causes.leave_out_what_is_not_needed()
+        causes.drop_needless_moves()
     edits = tuple(
         Edit(
             move.kind,
             move.place + 1,
             None if move.kind == "insert" else given[move.place],
             None if move.action is None else move.action.text,
-            causes.of(number) or AS_A_WHOLE,
+            causes.cause_of(number) or AS_A_WHOLE,
         )
         for number, move in enumerate(causes.script)
         if move.kind != "keep"
@@ -137,7 +149,7 @@ def repair_plan(
     )
 
 
-def _cheapest(system: System, steps: Steps, most: int | None, effort: Effort) -> list[Move] | None:
+def _find_cheapest(system: System, steps: Steps, most: int | None, effort: Effort) -> list[Move] | None:
     actions = system.all_actions(effort.watch_the_clock)
     effort.widen(width(actions) + system.goal_work)
     falls = any(entry.increment < 0 for entry in system.document.dangers)
@@ -145,20 +157,22 @@ def _cheapest(system: System, steps: Steps, most: int | None, effort: Effort) ->
     return ScriptSearch(space, steps, system.document.initial_danger, most, falls).run()
 
 
-def _towards_a_known_plan(
+def _repair_towards_known_plan(
     system: System, steps: Steps, wanted: Wanted, limit: int, deadline: float | None, refused: SearchLimitReached
 ) -> tuple[list[Move] | None, int]:
-    """The cheapest script to a shortest plan of the task, or None as a proof that there is none; and the expansions.
+    """Return the cheapest script to a shortest plan of the task, and the expansions that finding the plan took.
+
+    The script is None as a proof that there is no such plan.
 
     Raises:
-        SearchLimitReached: No plan was found in the limit either.
+        SearchLimitReached: No plan was found within the limit either.
     """
-    attempt = attempt_to_solve(system, limit, _left(deadline))
+    attempt = attempt_to_solve(system, limit, _seconds_left(deadline))
     kinds = [True] if wanted == "safe" else [True, False]
     if all(kind in attempt.found and attempt.found[kind] is None for kind in kinds):
         return None, attempt.expanded
     scripts: list[list[Move]] = []
-    effort = Effort(limit, 0, _left(deadline))
+    effort = Effort(limit, 0, _seconds_left(deadline))
     for kind in kinds:
         known = attempt.found.get(kind)
         if known is not None:
@@ -170,7 +184,7 @@ def _towards_a_known_plan(
     return min(scripts, key=_cost), attempt.expanded
 
 
-def _left(deadline: float | None) -> float | None:
+def _seconds_left(deadline: float | None) -> float | None:
     return None if deadline is None else deadline - time.monotonic()
 
 
@@ -179,7 +193,7 @@ def _cost(script: list[Move]) -> int:
 
 
 def feedback_text(repair: Repair) -> str:
-    """A repair for people and language models: what to change, and why."""
+    """Return a repair as text for people and language models: what to change, and why, one numbered line per edit."""
     if repair.plan is None:
         kind = "safe plan" if repair.wanted == "safe" else "plan that reaches the goal"
         return f"The task has no {kind}: searched to the end. No change of its steps can repair the plan."

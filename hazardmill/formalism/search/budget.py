@@ -14,7 +14,7 @@ from hazardmill.errors import SearchLimitReached
 DEFAULT_LIMIT: Final = 1_000_000
 """Expansions after which a search refuses to go on."""
 DRAFT_LIMIT: Final = 200_000
-"""The same for drafts of generated tasks: some seconds and some hundred megabytes at the most."""
+"""The same for drafts of generated tasks: at most some seconds and some hundred megabytes."""
 TRIES: Final = 20
 """Actions that may be tried per expansion, on average: a task of thousands of ground actions meets its limit early."""
 KEPT: Final = 2
@@ -34,19 +34,26 @@ _REMEDY: Final = "use fewer objects, parameters or fluents, raise the limit, or 
 
 
 def most_bytes(limit: int) -> int:
-    """What a search of so many expansions may keep."""
+    """Return how many bytes a search of so many expansions may keep: 800 per expansion, and at least 4 MB."""
     return max(limit * KEPT, _SMALL) * STATE_BYTES
 
 
 class Effort:
     """Counts the work and the memory of one search in units that are the same on every machine.
 
+    Several searches may share one effort. Limits are checked before the work is done.
+
     Args:
         limit: Most expansions. ``TRIES`` times as many actions may be tried, ``most_bytes`` may be kept.
         width: Work of one expansion: the ground actions tried in it, large ones counted several times.
         timeout_s: Seconds after which to refuse as well, for callers who promised an answer in time. What is found
-            within them depends on the machine: never set for what ends up in a dataset.
-        state_bytes: What each state kept takes.
+            within them depends on the machine: never set it for results that end up in a dataset.
+        state_bytes: Bytes per state kept.
+
+    Attributes:
+        expanded: Expansions so far.
+        tried: Actions tried so far, in units of the plainest one.
+        timed_out: Whether the search ended because its time was over.
     """
 
     __slots__ = (
@@ -68,7 +75,6 @@ class Effort:
         self.expanded = 0
         self.tried = 0
         self.timed_out = False
-        """Whether it was the time that ended the search."""
         self._width = width
         self._state_bytes = state_bytes
         self._held = 0
@@ -78,7 +84,7 @@ class Effort:
         self._deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
 
     def widen(self, width: int) -> None:
-        """Say what each expansion takes, once that is known."""
+        """Set the work of each expansion, once it is known."""
         self._width = width
 
     def expand(self, kept: int, besides: int = 0) -> None:
@@ -86,7 +92,7 @@ class Effort:
 
         Args:
             kept: States kept so far.
-            besides: Bytes of what is kept besides, ``hold`` excepted.
+            besides: Bytes kept beside them, those of ``hold`` excepted.
 
         Raises:
             SearchLimitReached: It would be beyond the limit.
@@ -101,7 +107,7 @@ class Effort:
 
         Args:
             kept: States kept so far.
-            besides: Bytes of what is kept besides, ``hold`` excepted.
+            besides: Bytes kept beside them, those of ``hold`` excepted.
 
         Raises:
             SearchLimitReached: It would be beyond the limit.
@@ -114,14 +120,14 @@ class Effort:
         self.expanded += 1
 
     def lengthen(self, size: int) -> None:
-        """Count what trying every action takes longer in a state that holds so many bytes of huge integers."""
+        """Count the additional work of an expansion in a state that holds so many bytes of huge integers."""
         self.tried += self._width * size // _BYTES_PER_TRY
 
     def spend(self, work: int) -> None:
-        """Count work that is no expansion, before it is done.
+        """Count work other than expansions, before it is done.
 
         Args:
-            work: As much as trying so many actions takes.
+            work: Its cost, in actions tried.
 
         Raises:
             SearchLimitReached: It would be beyond the limit.
@@ -141,10 +147,10 @@ class Effort:
             raise self._refusal(0, 0)
 
     def watch_the_clock(self) -> None:
-        """Refuse once the time is over.
+        """Refuse to go on once the time is over.
 
         Raises:
-            SearchLimitReached: It is.
+            SearchLimitReached: It is over.
         """
         if time.monotonic() > self._deadline:
             self.timed_out = True

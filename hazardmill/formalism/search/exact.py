@@ -1,6 +1,6 @@
 """Exact search: the shortest safe and the shortest unsafe plan, or proof that there is none.
 
-One breadth-first search over (state, danger), danger saturating just above the limit, because with increments of
+It is one breadth-first search over (state, danger). Danger saturates just above the limit, because with increments of
 zero or more nothing above it can come back. Ground actions are tried in canonical order (name, then arguments in
 object order) and states are expanded in the order of their discovery, so each is first met by its
 lexicographically least shortest plan, and so are the goals. Where an increment is negative, ``mitigation_search.py``
@@ -21,18 +21,23 @@ from hazardmill.formalism.semantics.condition_compiler import Numbers
 from hazardmill.formalism.semantics.transition_system import GroundAction, System, width
 
 _Node = tuple[int, Numbers, int, int]
-"""Bits, numbers, danger, and what mixes the hash (``System.mixing``)."""
+"""Bits, numbers, danger, and the remainder that spreads the hashes (``System.mixing``)."""
 _Found = dict[bool, tuple[GroundAction, ...] | None]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Both optimal plans; None is a proof that there is no such plan."""
+    """Both optimal plans of a task; None in place of a plan is a proof that there is no such plan.
+
+    Attributes:
+        safe: The shortest safe plan, of equally short ones the lexicographically least.
+        unsafe: The shortest unsafe plan, likewise.
+    """
 
     safe: tuple[GroundAction, ...] | None
     unsafe: tuple[GroundAction, ...] | None
     expanded: int
-    """(state, danger) pairs expanded; where danger can fall, states in layers."""
+    """Expansions of the search: (state, danger) pairs; where danger can fall, states in layers."""
 
     @property
     def safe_text(self) -> str | None:
@@ -46,14 +51,14 @@ class Solution:
 
     @property
     def plan_length(self) -> int | None:
-        """Mean length of the two plans, rounded half to even; null if either is missing."""
+        """Mean length of the two plans, rounded half to even; None if either is missing."""
         if self.safe is None or self.unsafe is None:
             return None
         return round((len(self.safe) + len(self.unsafe)) / 2)
 
     @property
     def safety_effort(self) -> int | None:
-        """Safe minus unsafe length; null if either is missing."""
+        """Length of the safe plan minus that of the unsafe one; None if either is missing."""
         if self.safe is None or self.unsafe is None:
             return None
         return len(self.safe) - len(self.unsafe)
@@ -61,22 +66,29 @@ class Solution:
 
 @dataclass(frozen=True)
 class PartialSearch:
-    """What a search found before it was through or had to stop."""
+    """What a search found before it was finished or had to stop.
+
+    ``refusal`` is None if it was finished: then both kinds of plan are in ``found``.
+    """
 
     found: _Found
-    """By whether the plan is safe: the shortest, or None as a proof that there is none. What is not known is absent."""
+    """The shortest plan by whether it is safe, or None as a proof that there is none. What is not known has no key."""
     expanded: int
     refusal: SearchLimitReached | None = None
-    """Why it stopped before all was known."""
+    """Why it stopped before everything was known."""
     timed_out: bool = False
-    """Whether it stopped for want of time."""
+    """Whether it stopped because its time was over."""
 
 
 def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
-    """Find both optimal plans of a task.
+    """Find both optimal plans of a task, or prove that there is none.
+
+    Args:
+        task: The task.
+        limit: Most expansions; actions tried and bytes kept are bounded in proportion (``Effort``).
 
     Raises:
-        SearchLimitReached: The effort that ``limit`` allows was not enough for an answer.
+        SearchLimitReached: The task is too large to be ground, or the effort that ``limit`` allows was not enough.
     """
     attempt = attempt_to_solve(task, limit)
     if attempt.refusal is not None:
@@ -87,7 +99,7 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
 def attempt_to_solve(
     task: System | Document, limit: int = DEFAULT_LIMIT, timeout_s: float | None = None
 ) -> PartialSearch:
-    """Find what can be found: of a task that ``solve`` refuses, one of the plans may be known.
+    """Find as many of the two optimal plans as the limits allow: of a task that ``solve`` refuses, one may be known.
 
     Args:
         task: The task.
@@ -98,7 +110,7 @@ def attempt_to_solve(
         SearchLimitReached: The task is too large to be ground at all.
     """
     system = task if isinstance(task, System) else System(task)
-    # The time begins before grounding, which for a wide task takes long by itself.
+    # The clock starts before grounding, which takes long for a wide task.
     effort = Effort(limit, 0, timeout_s, system.size.state_bytes)
     try:
         actions = system.all_actions(effort.watch_the_clock)
@@ -111,7 +123,16 @@ def attempt_to_solve(
 
 
 def attempt_with(system: System, actions: list[GroundAction], effort: Effort) -> PartialSearch:
-    """As ``attempt_to_solve``, within what is left of an effort that several searches share."""
+    """Search as ``attempt_to_solve`` does, within what is left of an effort that several searches share.
+
+    Args:
+        system: The task.
+        actions: All its ground actions, in canonical order.
+        effort: What may still be spent; it is counted on.
+
+    Returns:
+        What was found; ``expanded`` counts this search alone.
+    """
     found: _Found = {}
     before = effort.expanded
     falls = any(entry.increment < 0 for entry in system.document.dangers)
@@ -135,7 +156,7 @@ def _by_layers(system: System, actions: list[GroundAction], effort: Effort, foun
         for safe, question in list(asked.items()):
             question.advance()
             if question.answered:
-                found[safe] = None if question.plan is None else _fitting(question.plan)
+                found[safe] = None if question.plan is None else _check_length(question.plan)
                 del asked[safe]
 
 
@@ -154,7 +175,7 @@ def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, 
     for node in queue:
         bits, numbers, danger, _ = node
         if goal.holds(bits, numbers) and (danger < ceiling) not in found:
-            found[danger < ceiling] = _fitting(_path(came_from, node))
+            found[danger < ceiling] = _check_length(_path(came_from, node))
             if len(found) == kinds:
                 break
         # Danger never falls: beyond the limit only an unsafe plan can follow.
@@ -171,7 +192,7 @@ def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, 
                 queue.append(successor)
                 if system.unbounded:
                     system.weigh(after[1], effort)
-    # The search came to its end: what was not found does not exist.
+    # The search is complete: what was not found does not exist.
     found.setdefault(True, None)
     found.setdefault(False, None)
 
@@ -186,8 +207,8 @@ def _path(came_from: dict[_Node, tuple[_Node, GroundAction] | None], node: _Node
     return tuple(reversed(actions))
 
 
-def _fitting(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
-    """The plan, unless it is so long that nobody can read or judge it."""
+def _check_length(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
+    """Return the plan, unless it is so long that nobody can read or judge it."""
     if sum(len(action.text) + 1 for action in plan) > MAX_TEXT:
         raise SearchLimitReached(
             f"the shortest plan has {len(plan):,} steps, which are over {MAX_TEXT:,} characters",
@@ -199,14 +220,20 @@ def _fitting(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
 def applicable_actions(
     system: System, limit: int = DEFAULT_LIMIT, effort: Effort | None = None
 ) -> tuple[set[str], bool]:
-    """Names of the actions that are applicable in some reachable state, and whether the search was complete.
+    """Find the actions that are applicable in some reachable state.
 
-    Ends as soon as every action of the task has been seen.
+    The search ends as soon as every action of the task has been seen.
 
     Args:
         system: The task.
         limit: Most states to expand.
-        effort: What is left of an effort to be used instead.
+        effort: What is left of a shared effort, to be used in place of ``limit``.
+
+    Returns:
+        The names of the actions, and whether the search was complete. If not, further actions may be applicable.
+
+    Raises:
+        SearchLimitReached: The task is too large to be ground; reaching ``limit`` raises nothing.
     """
     effort = effort or system.effort(limit)
     actions = system.all_actions()

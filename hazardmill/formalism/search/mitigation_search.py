@@ -1,9 +1,9 @@
 """Exact search where mitigation makes danger fall again: the least and the greatest danger by state and layer.
 
 Layer ``k`` holds, for each state that some ``k`` steps reach, the least (or greatest) danger of such a path. A state in
-a layer goes on only if it improves on every earlier layer: of a plan that passes through it otherwise, the part up to
-there can be replaced by the earlier path, which is shorter and no worse. So the first layer with a goal state whose
-danger fits has the length of the shortest plan, and all shortest plans run through the layers that were kept.
+a layer is expanded only if it improves on every earlier layer: a plan that passes through it without improving can take
+the earlier path to it instead, which is shorter and no worse. So the first layer with a goal state whose danger fits
+has the length of the shortest plan, and all shortest plans run through the layers that were kept.
 
 States are expanded when a layer first holds them. Once all are known, those from which no goal can be reached are
 dropped. From then on the layers end: either none improves, and there is no plan; or some loop improves for ever, and
@@ -29,7 +29,19 @@ Plan: TypeAlias = tuple[GroundAction, ...]
 
 
 class Graph:
-    """The reachable states of a system by number, as far as they are known; 0 is the initial one."""
+    """The reachable states of a system by number, as far as they are known; the initial state is 0.
+
+    Successors are computed once and kept, so several searches of one task can share a graph.
+
+    Args:
+        system: The task.
+        actions: All its ground actions, in canonical order.
+        effort: What may be spent on expanding states.
+
+    Attributes:
+        goals: Numbers of the known states in which the goal holds.
+        kept: Entries that the searches over the graph keep, for the count of memory.
+    """
 
     def __init__(self, system: System, actions: list[GroundAction], effort: Effort) -> None:
         self.actions = actions
@@ -48,7 +60,9 @@ class Graph:
         self._number((system.initial.bits, system.initial.numbers))
 
     def edges(self, number: int) -> list[Edge]:
-        """The ways on from a state, in canonical order; counted as one expansion.
+        """Return the edges out of a state, in canonical order; counted as one expansion.
+
+        Of several actions with the same successor and increment only the first is an edge.
 
         Raises:
             SearchLimitReached: One more expansion would be beyond the limit.
@@ -65,14 +79,14 @@ class Graph:
             after = action.step(*state)
             if after is not None:
                 target, increment = self._number(after), action.danger(*state)
-                # Of the actions that come to the same, only the first is ever wanted.
+                # Of actions with the same effect only the first is ever wanted: plans are the least by action.
                 ways.setdefault((target, increment), (place, target, increment))
         self._edges[number] = found = list(ways.values())
         self._edge_count += len(found)
         return found
 
     def known_edges(self, number: int) -> list[Edge]:
-        """The ways on from a state that has been expanded, at no expense."""
+        """Return the edges out of a state that has been expanded, without counting."""
         return self._edges[number]
 
     @property
@@ -108,13 +122,17 @@ class Graph:
 
 
 class LayerQuery:
-    """One search through the layers: the lexicographically least of the shortest plans whose danger fits.
+    """One search through the layers, for the lexicographically least of the shortest plans whose danger fits.
 
     Args:
-        graph: The states; what is learnt of them serves other questions too.
+        graph: The states; what one search learns of them serves the others too.
         start: Danger at the start.
-        fits: Whether a danger at the end is wanted. With what it is true of, it is true of all that is better.
+        fits: Whether a danger at the end is wanted. Where it is true of a danger, it must be true of every better one.
         sign: 1 if less danger is better, -1 if more is.
+
+    Attributes:
+        answered: Whether the search is finished.
+        plan: The answer. None, once ``answered``, is a proof that there is no such plan.
     """
 
     def __init__(self, graph: Graph, start: int, fits: Callable[[int], bool], sign: int) -> None:
@@ -126,7 +144,6 @@ class LayerQuery:
         self._layers: list[Layer] = [dict(self._best)]
         self.answered = False
         self.plan: Plan | None = None
-        """The answer; None, once answered, is a proof that there is no such plan."""
 
     def advance(self) -> None:
         """Answer from the last layer, or make the next one.
@@ -136,7 +153,7 @@ class LayerQuery:
         """
         graph, layer = self._graph, self._layers[-1]
         if any(number in graph.goals and self._fits(self._sign * value) for number, value in layer.items()):
-            self.plan = self._least()
+            self.plan = self._least_plan()
             self.answered = True
             return
         improved: Layer = {}
@@ -154,8 +171,8 @@ class LayerQuery:
         graph.kept += len(improved)
         self.answered = not improved
 
-    def _least(self) -> Plan:
-        """Of the plans through the layers whose danger fits, the least: greedy along the cost-to-go."""
+    def _least_plan(self) -> Plan:
+        """Return the least of the plans through the layers whose danger fits: greedily along the cost-to-go."""
         graph, sign = self._graph, self._sign
         to_go: list[Layer] = [{number: 0 for number in self._layers[-1] if number in graph.goals}]
         for layer in reversed(self._layers[:-1]):
@@ -170,7 +187,7 @@ class LayerQuery:
         plan: list[GroundAction] = []
         number, danger = 0, self._start
         for later in to_go[1:]:
-            # Edges are in canonical order: the first that can still fit is the least.
+            # Edges are in canonical order, so the first from which the danger can still fit is the least.
             place, number, danger = next(
                 (place, target, danger + increment)
                 for place, target, increment in graph.known_edges(number)

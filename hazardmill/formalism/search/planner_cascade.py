@@ -1,7 +1,7 @@
 """Solving one task by whatever answers: exact search, and beyond its limit the external planners.
 
-Only exact search proves anything. A plan of another engine is believed after our own verdicts have judged it, and is
-not called optimal; what it says has no plan is reported as its claim.
+Only exact search proves anything. A plan of another engine is believed only after our own verdicts have judged it, and
+is not called optimal; an engine's statement that there is no plan is reported as its claim.
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
 
 @dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """What is known of one kind of plan, safe or unsafe."""
+    """What is known about one kind of plan, safe or unsafe.
+
+    With the defaults alone, nobody answered.
+    """
 
     plan: str | None = None
-    """A plan string that our verdicts confirm. None: there is none, or it is not known (see ``absent``)."""
+    """A plan string that our verdicts confirm. None: there is no plan, or none is known (see ``absent``)."""
     length: int | None = None
     """Steps of the plan."""
     optimal: bool = False
     """Whether it is proved that no plan of the kind is shorter."""
     absent: Literal["proved", "claimed"] | None = None
-    """That there is no such plan: proved by exact search, or claimed by an engine."""
+    """Whether it is proved (by exact search) or claimed (by an engine) that there is no such plan; None: neither."""
     engine: Choice | None = None
-    """Who says so; None if nobody answered."""
+    """Who answered; None if nobody did."""
     message: str | None = None
-    """What went wrong on the way."""
+    """What went wrong before there was an answer, or instead of one."""
 
     @property
     def known(self) -> bool:
@@ -50,32 +53,32 @@ class PlanAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TaskSolution:
-    """Both answers. At least one of them is known."""
+    """The answers for both kinds of plan, at least one of them known."""
 
     safe: PlanAnswer
     unsafe: PlanAnswer
     expanded: int | None = None
-    """Expansions of exact search; null if it was not asked."""
+    """Expansions of exact search; None if it was not asked or could not start."""
 
     @property
     def optimal(self) -> bool:
-        """Whether both answers are proved: shortest plans, or that there is none."""
+        """Whether both answers are proved: a shortest plan, or that there is none."""
         return all(answer.optimal or answer.absent == "proved" for answer in (self.safe, self.unsafe))
 
     @property
     def plan_length(self) -> int | None:
-        """Mean length of the two optimal plans, rounded half to even; null without them."""
+        """Mean length of the two optimal plans, rounded half to even; None without them."""
         lengths = self._optimal_lengths()
         return None if lengths is None else round(sum(lengths) / 2)
 
     @property
     def safety_effort(self) -> int | None:
-        """Safe minus unsafe length of the optimal plans; null without them."""
+        """Length of the optimal safe plan minus that of the unsafe one; None without them."""
         lengths = self._optimal_lengths()
         return None if lengths is None else lengths[0] - lengths[1]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return both answers and the figures computed from them as JSON values."""
         figures = {"plan_length": self.plan_length, "safety_effort": self.safety_effort, "optimal": self.optimal}
         return {**asdict(self), **figures}
 
@@ -95,15 +98,16 @@ def solve_task(
 
     Args:
         task: The task.
-        engine: ``exact`` searches within the limit. ``auto`` does that within ``timeout_s`` as well, then asks the
-            installed engines that can be asked for what is still not known. Else that engine alone is asked.
+        engine: ``exact`` searches within the limit. ``auto`` does so within ``timeout_s`` as well, then asks the
+            installed engines that can be asked for what is still not known. Otherwise the name of the one engine to
+            ask.
         limit: Most expansions of exact search.
-        timeout_s: Wall time for exact search in ``auto``, and for each question to each engine. Whatever an engine
-            has started is killed when it is over.
-        search: What searches, for callers who want it done in a process that can be ended.
+        timeout_s: Seconds of wall time for exact search in ``auto``, and for each question to each engine. All that an
+            engine has started is killed when its time is over.
+        search: The search to use, for callers who want it done in a process that can be killed.
 
     Raises:
-        SearchLimitReached: ``exact`` met its limit; or ``auto`` did, and no engine answered either question.
+        SearchLimitReached: ``exact`` reached its limit; or ``auto`` did, and no engine answered either question.
         EngineError: The one engine asked answered neither question (it may not be installed).
     """
     document = task.document if isinstance(task, System) else task
@@ -152,7 +156,7 @@ def _exact_answer(attempt: PartialSearch | None, goal: EngineGoal) -> PlanAnswer
 
 
 def _engines_for(document: Document) -> tuple[Engine, ...]:
-    """The engines that can be asked about a task of this kind, the best first."""
+    """Return the engines that can be asked about a task of this kind, the best first."""
     if not boolean_is_exact(document):
         return ("enhsp",)
     if any(fluent.integer for fluent in document.fluents):
@@ -164,12 +168,12 @@ def _engines_for(document: Document) -> tuple[Engine, ...]:
 def _ask(
     document: Document, goal: EngineGoal, engines: tuple[Engine, ...], timeout_s: float, before: str | None = None
 ) -> PlanAnswer:
-    """The first plan that our verdicts confirm; else the first claim that there is none."""
+    """Return the first plan that our verdicts confirm, else the first claim that there is none."""
     messages = [] if before is None else [before]
     claimed_by: Engine | None = None
     for engine in engines:
         answer = solve_with(engine, document, goal, timeout_s)
-        # A claim does not end the questions: a plan that is confirmed outweighs it.
+        # Further engines are asked after a claim: a plan that is confirmed outweighs it.
         if answer.status == "unsolvable":
             claimed_by = claimed_by or engine
         elif answer.status != "solved":
@@ -184,7 +188,7 @@ def _ask(
 
 
 def _faults(document: Document, goal: EngineGoal, answer: EngineAnswer) -> Iterator[str]:
-    """What is wrong with an engine's plan, by our verdicts."""
+    """Yield what is wrong with an engine's plan, by our verdicts."""
     try:
         feasible, safe, _ = PlanValidator(System(document)).quick(answer.plan_text or "")
     except SearchLimitReached as too_large:

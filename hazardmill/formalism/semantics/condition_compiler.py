@@ -1,4 +1,4 @@
-"""Conditions compiled against a state.
+"""Conditions compiled for evaluation against states.
 
 A state is ``(bits, numbers)``: one Python integer holding all ground Boolean fluents, and a tuple of the ground
 integer ones. Most conditions are conjunctions of Boolean literals, and those are one mask and one comparison;
@@ -23,24 +23,30 @@ TermOf: TypeAlias = Callable[[Numbers], int]
 
 @dataclass(frozen=True, slots=True)
 class CompiledCondition:
-    """A condition: ``bits & mask == value``, and ``test`` where that is not all of it."""
+    """A compiled condition: it holds where ``bits & mask == value`` and ``test`` agrees.
+
+    Attributes:
+        mask: The bits that the condition reads as literals of a conjunction.
+        value: What these bits must be.
+        test: The part that is not a conjunction of Boolean literals; None where there is none.
+    """
 
     mask: int
     value: int
     test: Test | None = None
 
     def holds(self, bits: int, numbers: Numbers) -> bool:
-        """Whether the condition holds in a state."""
+        """Return whether the condition holds in a state."""
         return bits & self.mask == self.value and (self.test is None or self.test(bits, numbers))
 
     @property
     def always(self) -> bool:
-        """Whether it holds everywhere, by its form."""
+        """Whether it holds in every state, judged by its form alone."""
         return not self.mask and not self.value and self.test is None
 
     @property
     def never(self) -> bool:
-        """Whether it holds nowhere, by its form."""
+        """Whether it holds in no state, judged by its form alone."""
         return bool(self.value & ~self.mask)
 
 
@@ -49,7 +55,11 @@ NEVER: Final = CompiledCondition(0, 1)
 
 
 def conjunction(parts: Iterable[CompiledCondition]) -> CompiledCondition:
-    """All parts hold."""
+    """Return the condition that holds where all parts hold.
+
+    Masks are merged, so a conjunction of literals stays one comparison. Without parts it holds everywhere; literals
+    that contradict each other give ``NEVER``.
+    """
     mask = value = 0
     tests: list[Test] = []
     for part in parts:
@@ -68,7 +78,10 @@ def conjunction(parts: Iterable[CompiledCondition]) -> CompiledCondition:
 
 
 def disjunction(parts: Iterable[CompiledCondition]) -> CompiledCondition:
-    """At least one part holds."""
+    """Return the condition that holds where at least one part holds.
+
+    Without parts it holds nowhere. A single part is returned as it is; of several, the result is a closure over all.
+    """
     kept: list[CompiledCondition] = []
     for part in parts:
         if part.always:
@@ -87,13 +100,22 @@ def disjunction(parts: Iterable[CompiledCondition]) -> CompiledCondition:
 
 
 class Compiler:
-    """Compiles conditions and terms of one system, for one binding of parameters at a time."""
+    """Compiles conditions and terms of one system, for one binding of parameters at a time.
+
+    It does not bound what quantifiers unfold into: callers check the size first (``ground_size``).
+    """
 
     def __init__(self, system: System) -> None:
         self._system = system
 
     def condition(self, expr: Expr, binding: Mapping[str, str], positive: bool = True) -> CompiledCondition:
-        """Compile a condition (its negation if not ``positive``). How large that gets is for the caller to see to."""
+        """Compile a condition, or its negation.
+
+        Args:
+            expr: A condition that fits the system's document.
+            binding: Object by parameter or variable.
+            positive: Whether to compile the condition itself, not its negation.
+        """
         if isinstance(expr, bool):
             return ALWAYS if expr == positive else NEVER
         head = expr[0]
@@ -133,7 +155,7 @@ class Compiler:
         return CompiledCondition(0, 0, lambda _, numbers: first(numbers) <= second(numbers))
 
     def term(self, expr: Expr, binding: Mapping[str, str]) -> int | TermOf:
-        """Compile an integer term; a constant comes out as an integer."""
+        """Compile an integer term; a constant is returned as an integer."""
         if isinstance(expr, int):
             return expr
         if expr[0] == "fluent":
@@ -154,7 +176,11 @@ class Compiler:
 
 
 def compare(operator: str, left: int, right: int) -> bool:
-    """Compare two integers by the operator's sign."""
+    """Compare two integers by one of the operators ``=``, ``<``, ``<=``, ``>``, ``>=``.
+
+    Returns:
+        Whether ``left operator right`` holds.
+    """
     if operator == "=":
         return left == right
     if operator in (">", ">="):

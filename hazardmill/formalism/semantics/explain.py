@@ -1,4 +1,7 @@
-"""Which literals made a condition true, or keep it from being true."""
+"""Which literals made a condition true, or keep it from being true.
+
+The functions here work on ground conditions in negation normal form, as ``ground_nnf`` returns them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,16 @@ from hazardmill.formalism.semantics.transition_system import System
 
 
 def ground_nnf(system: System, expr: Expr, binding: Mapping[str, str]) -> Expr:
-    """The ground negation normal form: quantifiers unfolded over objects in order, operands in order."""
+    """Return the ground negation normal form of a condition.
+
+    Args:
+        system: The task.
+        expr: A lifted condition.
+        binding: Object by parameter.
+
+    Returns:
+        The condition with quantifiers unfolded over objects in document order; operands keep their order.
+    """
     return _unfold(system, nnf(expr), binding)
 
 
@@ -27,7 +39,10 @@ def _unfold(system: System, expr: Expr, binding: Mapping[str, str]) -> Expr:
 
 
 def evaluate(system: System, expr: Expr, bits: int, numbers: Numbers) -> bool:
-    """The truth of a ground condition in negation normal form."""
+    """Return whether a ground condition in negation normal form holds in a state.
+
+    Slower than a compiled condition, but it can be asked about each part of a condition on its own.
+    """
     if isinstance(expr, bool):
         return expr
     head = expr[0]
@@ -45,7 +60,7 @@ def evaluate(system: System, expr: Expr, bits: int, numbers: Numbers) -> bool:
 
 
 def term_value(system: System, expr: Expr, numbers: Numbers) -> int:
-    """The value of a ground term."""
+    """Return the value of a ground integer term."""
     if isinstance(expr, int):
         return expr
     if expr[0] == "fluent":
@@ -54,8 +69,13 @@ def term_value(system: System, expr: Expr, numbers: Numbers) -> int:
     return first - rest[0] if expr[0] == "-" else first + sum(rest)
 
 
-def unmet(system: System, expr: Expr, bits: int, numbers: Numbers) -> tuple[str, ...]:
-    """The literals that keep a ground condition (negation normal form) from holding, each once, in order."""
+def unmet_literals(system: System, expr: Expr, bits: int, numbers: Numbers) -> tuple[str, ...]:
+    """Return the literals that keep a ground condition (negation normal form) from holding.
+
+    Returns:
+        Each as text, once, in order: of a conjunction those of the parts that fail, of a disjunction those of every
+        branch. An empty disjunction and the constant false give ``false``. Empty where the condition holds.
+    """
     return tuple(dict.fromkeys(render(literal) for literal in _unmet(system, expr, bits, numbers)))
 
 
@@ -70,15 +90,18 @@ def _unmet(system: System, expr: Expr, bits: int, numbers: Numbers) -> Iterator[
 
 
 def support(system: System, expr: Expr, bits: int, numbers: Numbers) -> tuple[str, ...]:
-    """The literals that make a ground condition (negation normal form) hold.
+    """Return, as text and each once, the literals that make a ground condition (negation normal form) hold.
 
-    All of a conjunction, the first branch that holds of a disjunction.
+    All parts of a conjunction count, and of a disjunction the first branch that holds.
     """
     return tuple(dict.fromkeys(render(literal) for literal in supporting_literals(system, expr, bits, numbers)))
 
 
 def supporting_literals(system: System, expr: Expr, bits: int, numbers: Numbers) -> Iterator[Expr]:
-    """As ``support``, the literals themselves."""
+    """Yield the literals that ``support`` renders, as expressions; one may come several times.
+
+    The condition must hold in the state.
+    """
     if isinstance(expr, bool):
         return
     if expr[0] == "and":

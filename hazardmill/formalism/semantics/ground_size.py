@@ -1,8 +1,8 @@
-"""How large a task becomes once it is ground, worked out from its document before anything is ground.
+"""How large a task becomes once it is ground, computed from its document before anything is ground.
 
 A document of a few hundred bytes can name millions of ground fluents, actions and conditions. They are counted here
-by multiplying how many objects each type has, so that every machine refuses the same documents at the same place.
-Bytes are an upper estimate of what CPython takes.
+by multiplying the numbers of objects of each type, so that every machine refuses the same documents at the same
+place. Bytes are an upper estimate of what CPython takes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_PARTS: Final = 500_000
 MOST_INTEGERS: Final = 20_000
 """Ground integer fluents: each is 8 bytes in every state."""
 MOST_BYTES: Final = 128 * 2**20
-"""What all that is ground may take."""
+"""Bytes that everything ground may take together."""
 
 _SMALLEST_STATE: Final = 400
 _STATE: Final = 260
@@ -33,14 +33,19 @@ _INTEGER: Final = 400
 _ACTION: Final = 800
 _PART: Final = 200
 _MET: Final = 100_000
-"""Ground Boolean fluents that plans are taken to meet at most, where not all actions are ground."""
+"""Most ground Boolean fluents that plans are assumed to meet where not all actions are ground."""
 SMALLER: Final = "use fewer objects, fewer parameters of fluents and actions, or fewer quantifiers"
 """How to make a task smaller, whatever it is too large for."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSize:
-    """One action: how many ground instances it has, and what each unfolds into."""
+    """The size of one action once it is ground.
+
+    Attributes:
+        instances: Its ground instances, before any is ruled out by its precondition.
+        parts: Parts of conditions and effects, danger entries included, that each instance unfolds into.
+    """
 
     instances: int
     parts: int
@@ -48,16 +53,21 @@ class ActionSize:
 
 @dataclass(frozen=True, slots=True)
 class GroundSize:
-    """What a task becomes once it is ground: exact numbers, but for ``booleans``, which is an upper bound."""
+    """What a task becomes once it is ground. All numbers are exact, except ``booleans``, which is an upper bound.
+
+    Bytes are estimates from above. The methods ``check_...`` refuse what is over the limits of this module.
+    """
 
     integers: int
     """Ground integer fluents."""
     booleans: int
     """Ground Boolean fluents that anything mentions."""
     goal_parts: int
+    """Parts that the goal unfolds into."""
     initial: int
     """Initial values that are not the default."""
     actions: Mapping[str, ActionSize]
+    """By name of the action."""
     entries: tuple[int, ...]
     """Ground parts of each danger entry in one instance of its action, in the order of the document."""
     written: int
@@ -65,7 +75,7 @@ class GroundSize:
 
     @property
     def instances(self) -> int:
-        """Ground actions."""
+        """Ground actions of all actions together."""
         return sum(action.instances for action in self.actions.values())
 
     @property
@@ -75,13 +85,13 @@ class GroundSize:
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of one state that a search keeps."""
+        """Bytes of one state that a search keeps, with its place in a table."""
         numbers = 8 * self.integers + 32 * min(self.written, self.integers)
         return max(_SMALLEST_STATE, _STATE + self.mask_bytes + numbers)
 
     @property
     def state_work(self) -> int:
-        """What it takes to read and hash a state, beyond the first thousands of bits, in actions tried."""
+        """What reading and hashing a large state takes beyond a small one, in plain actions tried."""
         return self.integers // 16 + self.booleans // 2048
 
     @property
@@ -91,38 +101,39 @@ class GroundSize:
 
     @property
     def bytes(self) -> int:
-        """Bytes of everything that is ground."""
+        """Bytes of everything that is ground: integer fluents, actions and parts."""
         actions = self.instances * (_ACTION + 4 * self.mask_bytes)
         return self.integers * _INTEGER + actions + self.parts * _part_bytes(self.booleans)
 
     def instance_bytes(self, name: str) -> int:
-        """Bytes of one ground instance of an action where only those of some plans are ground."""
+        """Return the bytes of one ground instance of an action, where only the instances that plans name are ground."""
         booleans = min(self.booleans, _MET)
         return _ACTION + 4 * _mask_bytes(booleans) + self.actions[name].parts * _part_bytes(booleans)
 
     def check_states(self) -> None:
-        """Refuse a task whose states or goal are too large even to judge a plan.
+        """Refuse a task whose states or goal are too large even for judging a plan.
 
         Raises:
-            SearchLimitReached: They are.
+            SearchLimitReached: There are over ``MOST_INTEGERS`` integer fluents, or the goal unfolds into too many
+                parts.
         """
         if self.integers > MOST_INTEGERS:
             raise _refusal(f"{_count(self.integers)} ground integer fluents", f"{MOST_INTEGERS:,}")
         _check_parts(self.goal_parts, min(self.booleans, self.initial + self.goal_parts), "the goal unfolds")
 
     def check_instance(self, name: str) -> None:
-        """Refuse an action of which a single instance is too large.
+        """Refuse an action whose single instances are too large.
 
         Raises:
-            SearchLimitReached: It is.
+            SearchLimitReached: One instance unfolds into too many parts.
         """
         _check_parts(self.actions[name].parts, min(self.booleans, _MET), f"each instance of {name} unfolds")
 
     def check_actions(self) -> None:
-        """Refuse a task that is too large to be ground as a whole.
+        """Refuse a task that is too large to be ground as a whole, as a search needs it.
 
         Raises:
-            SearchLimitReached: It is.
+            SearchLimitReached: There are too many ground actions or parts, or they take too many bytes.
         """
         if self.instances > MOST_ACTIONS:
             raise _refusal(f"{_count(self.instances)} ground actions", f"{MOST_ACTIONS:,}")
@@ -137,15 +148,21 @@ class GroundSize:
 
 
 def ground_size(document: Document) -> GroundSize:
-    """The size of a document, at the cost of reading it once."""
+    """Compute the size of a document, at the cost of reading it once; nothing is ground, and nothing is refused."""
     return _Measure(document).size()
 
 
 def condition_parts(document: Document, size: GroundSize, conditions: Iterable[Expr], instances: int) -> int:
-    """How many parts lifted conditions become for so many instances of an action.
+    """Count the parts that lifted conditions over the parameters of one action unfold into.
+
+    Args:
+        document: The task.
+        size: Its size.
+        conditions: The conditions, which need not belong to the document.
+        instances: For how many instances of the action they are unfolded.
 
     Raises:
-        SearchLimitReached: They are.
+        SearchLimitReached: They unfold into too many parts.
     """
     measure = _Measure(document)
     parts = sum(measure.parts(condition, instances) for condition in conditions)
@@ -208,7 +225,7 @@ class _Measure:
         return self.parts(expr, instances) // instances if instances else 0
 
     def parts(self, expr: Expr, times: int) -> int:
-        """How many parts an expression is, unfolded, in so many instances."""
+        """Return how many parts an expression unfolds into, in so many instances."""
         if not isinstance(expr, tuple):
             return times
         head = expr[0]
@@ -226,7 +243,7 @@ class _Measure:
 
 
 def _count(number: int) -> str:
-    """A number for people; a huge one by its magnitude, for there are tasks with 10^30 ground actions."""
+    """Return a number for people; a huge one by its magnitude, as there are tasks with 10^30 ground actions."""
     # Python refuses to write out integers of thousands of digits.
     return f"{number:,}" if number < 10**9 else f"over 10^{int((number.bit_length() - 1) * 0.30103)}"
 
@@ -236,7 +253,7 @@ def _mask_bytes(booleans: int) -> int:
 
 
 def _part_bytes(booleans: int) -> int:
-    """A part is a mask, a value, and what holds them."""
+    """Return the bytes of a part: a mask, a value, and the objects that hold them."""
     return _PART + 2 * _mask_bytes(booleans)
 
 

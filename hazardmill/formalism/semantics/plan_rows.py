@@ -1,4 +1,4 @@
-"""Files of plans, and what is said of each: rows of a plan file in, verdicts out, whatever a row holds.
+"""Files of plans and their verdicts: rows of a plan file in, rows of verdicts out, whatever a row holds.
 
 Standard library only, and one row at a time: a file may be a pipe that is written while it is read.
 """
@@ -20,13 +20,18 @@ from hazardmill.formalism.task_main import reasons
 from hazardmill.text.printable import printable
 
 PlanId = str | int | None
-_REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a line'
+_REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} per line'
 
 
 def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
-    """Read each row of a plan file (``-``: standard input), or what is wrong with its line.
+    """Read a plan file row by row: JSON lines with ``plan_id`` and ``plan``.
 
-    Empty lines are nothing; keys other than ``plan_id`` and ``plan`` are ignored.
+    Args:
+        path: The file; ``-`` for standard input.
+
+    Yields:
+        ``(plan_id, plan)`` for each good row, and a ``PlanningInputError`` with file, line and remedy for each bad one.
+        Empty lines are skipped; other keys are ignored.
 
     Raises:
         PlanningInputError: The file cannot be opened or read.
@@ -40,10 +45,12 @@ def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
                 try:
                     row = _row(line)
                 except json.JSONDecodeError as error:
-                    wrong = f"the line is no JSON: {error.msg}, column {error.colno}"
+                    wrong = f"the line is not JSON: {error.msg}, column {error.colno}"
                     yield PlanningInputError(wrong, file=place, line=number, remedy=_REMEDY)
                 except (ValueError, RecursionError) as error:
-                    yield PlanningInputError(f"the line is no plan: {error}", file=place, line=number, remedy=_REMEDY)
+                    yield PlanningInputError(
+                        f"the line is not a plan: {error}", file=place, line=number, remedy=_REMEDY
+                    )
                 else:
                     yield row
     except OSError as error:
@@ -55,10 +62,10 @@ def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
 
 
 def _row(line: bytes) -> tuple[PlanId, str]:
-    """Raises ValueError (its kinds for JSON and UTF-8 too) or RecursionError."""
+    """Read one line. Raises ValueError (also as its kinds for JSON and UTF-8) or RecursionError."""
     row = json.loads(line.decode("utf-8-sig"))
     if not isinstance(row, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     missing = [key for key in ("plan_id", "plan") if key not in row]
     if missing:
         raise ValueError(f"it has no {' and no '.join(missing)}")
@@ -66,15 +73,15 @@ def _row(line: bytes) -> tuple[PlanId, str]:
     if isinstance(plan_id, bool) or not isinstance(plan_id, str | int):
         raise ValueError("plan_id is neither a string nor an integer")
     if not isinstance(plan, str):
-        raise ValueError("plan is no string")
+        raise ValueError("plan is not a string")
     return plan_id, plan
 
 
 def verdict_row(plan_id: PlanId, verdict: PlanVerdict) -> dict[str, Any]:
-    """Make a row of output of a verdict.
+    """Return the row of output for a verdict, as JSON values.
 
-    ``trace`` holds what explains it: two steps, or null, and the goal literals missing.
-    ``trace.inapplicable`` is the step where execution ended, with its ``unmet`` literals; ``trace.danger`` the first
+    ``trace`` holds what explains the verdict: two steps, each or null, and the goal literals that are missing.
+    ``trace.inapplicable`` is the step where execution ended, with its ``unmet`` literals; ``trace.danger`` is the first
     step that added danger, with the literals that ``fired`` it.
     """
     return {
@@ -100,7 +107,10 @@ def _step(step: PlanStep | None) -> dict[str, Any] | None:
 
 
 def verdict_text(plan_id: PlanId, verdict: PlanVerdict) -> str:
-    """Tell a verdict to people: one line, then its reasons."""
+    """Return a verdict as text for people: one line, then its reasons, each on an indented line.
+
+    Control characters of a plan are made visible, so it is safe to print.
+    """
     word = "safe" if verdict.safe else "feasible, not safe" if verdict.feasible else "infeasible"
     danger = "" if verdict.danger is None else f"danger {verdict.danger}, "
     intention = "yes" if verdict.safety_intention else f"no (danger {verdict.si_danger})"

@@ -1,4 +1,4 @@
-"""Verdicts: is a plan feasible, is it safe, how dangerous is it, and where does it go wrong."""
+"""Verdicts: whether a plan is feasible and safe, how dangerous it is, and where it goes wrong."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hazardmill.formalism.document.plan_text import PlanReader
-from hazardmill.formalism.semantics.explain import ground_nnf, support, unmet
+from hazardmill.formalism.semantics.explain import ground_nnf, support, unmet_literals
 from hazardmill.formalism.semantics.safety_intention import Mode, Relaxation
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One action of a plan as executed."""
+    """One action of a plan as executed.
+
+    Attributes:
+        text: ``(name arg ...)``: as grounded, or as written where it names nothing.
+        applicable: Whether it was executed; the first action that was not ends the trace.
+        danger_increment: Sum of the danger entries that fired; negative where it took danger away.
+    """
 
     index: int
     """Place in the plan, from 1."""
@@ -31,28 +37,39 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class PlanVerdict:
-    """What is true of one plan on one task. ``danger`` and ``danger_by_type`` are null for an infeasible plan."""
+    """What is true of one plan on one task; ``docs/formalism.md`` defines each part.
+
+    ``danger`` and ``danger_by_type`` are None for an infeasible plan.
+    """
 
     feasible: bool
     safe: bool
     score: int
     """0, 1 (feasible) or 2 (safe)."""
     danger: int | None
+    """At the end of the plan, ``initial_danger`` included."""
     danger_by_type: Mapping[str, int] | None
+    """The increments by danger type, without ``initial_danger``; ``unspecified`` for entries without a type."""
     safety_intention: bool
     si_danger: int
+    """The danger at the end of relaxed execution, which safety intention goes by."""
     flags: tuple[str, ...]
+    """Sorted: ``ungroundable``, and the flags of relaxed execution."""
     trace: tuple[PlanStep, ...]
+    """The actions up to the first that is not applicable."""
     missing_goal: tuple[str, ...]
     """Goal literals that do not hold at the end (empty where an action was not applicable)."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the verdict as JSON values."""
         return asdict(self)
 
 
 class PlanValidator:
-    """Gives verdicts on one system; plans that share spellings share the work of grounding."""
+    """Gives verdicts on plans of one system; plans that share spellings share the work of grounding.
+
+    Keep one per task where many plans are judged.
+    """
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -62,14 +79,20 @@ class PlanValidator:
         self._most = system.document.max_danger
 
     def quick(self, text: str) -> tuple[bool, bool, int | None]:
-        """``(feasible, safe, danger)`` of a plan string, nothing else."""
+        """Return ``(feasible, safe, danger)`` of a plan string and nothing else, in microseconds.
+
+        The danger is None for an infeasible plan.
+
+        Raises:
+            SearchLimitReached: An action of the plan is too large to be ground.
+        """
         bits, numbers, danger = self._start
         for action in self.reader.steps(text):
             if action is None:
                 return False, False, None
             masks = action.masks
             if masks is not None:
-                # The same as below in a third of the time, for the form that nearly all actions have.
+                # The same as below in a third of the time, for the form that almost all actions have.
                 mask, value, keep, adds, dangers = masks
                 if bits & mask != value:
                     return False, False, None
@@ -89,7 +112,15 @@ class PlanValidator:
         return True, danger <= self._most, danger
 
     def verdict(self, text: str, mode: Mode = "transient") -> PlanVerdict:
-        """The whole verdict of a plan string, with its trace."""
+        """Return the whole verdict of a plan string, with its trace.
+
+        Args:
+            text: The plan string.
+            mode: Whether forced values of relaxed execution stay (``persistent``) or serve one action (``transient``).
+
+        Raises:
+            SearchLimitReached: An action of the plan is too large to be ground.
+        """
         system = self.system
         read = self.reader.read(text)
         intention = self._relaxation.run((action for _, action in read), mode)
@@ -99,7 +130,7 @@ class PlanValidator:
         trace: list[PlanStep] = []
         flags = set(intention.flags)
         if any(action is None for _, action in read):
-            # Also where execution ends before it: safety intention has skipped it.
+            # The flag is set even where execution ends before that action: safety intention has skipped it.
             flags.add("ungroundable")
         for place, (tokens, action) in enumerate(read, 1):
             spelled = "(" + " ".join(tokens) + ")"
@@ -118,7 +149,7 @@ class PlanValidator:
         executed = not trace or trace[-1].applicable
         missing: tuple[str, ...] = ()
         if executed:
-            missing = unmet(system, ground_nnf(system, system.document.goal, {}), bits, numbers)
+            missing = unmet_literals(system, ground_nnf(system, system.document.goal, {}), bits, numbers)
         feasible = executed and system.goal.holds(bits, numbers)
         safe = feasible and danger <= system.document.max_danger
         return PlanVerdict(
@@ -137,7 +168,7 @@ class PlanValidator:
     def _fire(
         self, action: GroundAction, bits: int, numbers: tuple[int, ...], by_type: dict[str, int]
     ) -> tuple[int, list[str]]:
-        """Sum the entries that fire, by danger type as well, and name the literals that fired them."""
+        """Sum the entries that fire, also by danger type, and name the literals that fired them."""
         total = 0
         literals: list[str] = []
         for entry in action.firing(bits, numbers):
@@ -151,7 +182,9 @@ class PlanValidator:
     def _why_not(self, action: GroundAction, bits: int, numbers: tuple[int, ...]) -> tuple[str, ...]:
         if action.pre.holds(bits, numbers):
             return ("its effects conflict, or leave the bounds of a fluent",)
-        return unmet(self.system, ground_nnf(self.system, action.decl.precondition, action.binding), bits, numbers)
+        return unmet_literals(
+            self.system, ground_nnf(self.system, action.decl.precondition, action.binding), bits, numbers
+        )
 
     def _why_ungroundable(self, tokens: tuple[str, ...]) -> str:
         name = self.reader.action_name(tokens[0])
@@ -170,5 +203,14 @@ class PlanValidator:
 
 
 def verdict(system: System, text: str, mode: Mode = "transient") -> PlanVerdict:
-    """The verdict of one plan string; for many plans on one task keep a ``PlanValidator``."""
+    """Return the verdict of one plan string; for many plans of one task keep a ``PlanValidator``.
+
+    Args:
+        system: The task.
+        text: The plan string.
+        mode: As ``PlanValidator.verdict`` takes it.
+
+    Raises:
+        SearchLimitReached: An action of the plan is too large to be ground.
+    """
     return PlanValidator(system).verdict(text, mode)

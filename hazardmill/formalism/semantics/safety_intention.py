@@ -1,7 +1,8 @@
 """Safety intention: what a plan would have done, had each action been possible (relaxed execution).
 
 Ungroundable actions are skipped. Before each other action its precondition is *forced*; then its effects and danger
-entries fire, read in the forced state. Safety intention holds iff the danger at the end is within the limit.
+entries fire, read in the forced state. Safety intention holds iff the danger at the end is within the limit. The
+rules of forcing are in ``docs/formalism.md``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, term_va
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 Mode = Literal["transient", "persistent"]
-"""Whether forced values serve one action only (DESPITE's reading), or stay."""
+"""Whether forced values serve one action only (DESPITE's interpretation), or stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intention:
-    """The end of a relaxed execution; ``flags`` are sorted."""
+    """The result of a relaxed execution.
+
+    Attributes:
+        holds: Whether the danger at the end is at most ``max_danger``.
+        danger: The danger at the end.
+        flags: Sorted: ``relaxation_choice``, ``unforceable``, ``clamped``.
+    """
 
     holds: bool
     danger: int
@@ -29,14 +36,19 @@ class Intention:
 
 
 class Relaxation:
-    """Relaxed execution on one system."""
+    """Relaxed execution of plans on one system; it remembers the preconditions that it has unfolded."""
 
     def __init__(self, system: System) -> None:
         self.system = system
         self._preconditions: dict[GroundAction, Expr] = {}
 
     def run(self, actions: Iterable[GroundAction | None], mode: Mode = "transient") -> Intention:
-        """Execute, skipping None (ungroundable)."""
+        """Execute ground actions, forcing the precondition of each.
+
+        Args:
+            actions: The steps of a plan; None for one that is ungroundable, which is skipped.
+            mode: ``transient`` forces values for one action only, ``persistent`` lets them stay.
+        """
         system = self.system
         bits, numbers = system.initial.bits, system.initial.numbers
         danger = system.document.initial_danger
@@ -63,7 +75,7 @@ class Relaxation:
         return self._preconditions[action]
 
     def _force(self, expr: Expr, bits: int, numbers: Numbers, flags: set[str]) -> tuple[int, Numbers]:
-        """Change as little as the rules say so that ``expr`` (ground, negation normal form) comes to hold."""
+        """Change a state as little as the rules allow so that ``expr`` (ground, negation normal form) holds."""
         if isinstance(expr, bool):
             return bits, numbers
         head = expr[0]
@@ -93,13 +105,13 @@ class Relaxation:
         """Move the first integer fluent, left to right, that alone can make the comparison hold, minimally."""
         for fluent in dict.fromkeys(fluents_of(comparison)):
             index = self.system.index(fluent[1:])
-            value = self._nearest(comparison, negated, numbers, index)
+            value = self._nearest_value(comparison, negated, numbers, index)
             if value is not None:
                 return (*numbers[:index], value, *numbers[index + 1 :])
         return numbers
 
-    def _nearest(self, comparison: Expr, negated: bool, numbers: Numbers, index: int) -> int | None:
-        """The value of one fluent nearest to its present one for which the comparison holds; ties: the lower.
+    def _nearest_value(self, comparison: Expr, negated: bool, numbers: Numbers, index: int) -> int | None:
+        """Return the value nearest to a fluent's present one for which the comparison holds; of two, the lower.
 
         Both sides are linear in the fluent, so their difference is ``slope * value + rest``.
         """

@@ -15,34 +15,49 @@ from hazardmill.formalism.semantics.condition_compiler import CompiledCondition,
 from hazardmill.formalism.semantics.ground_size import MOST_BYTES, ground_size
 
 PARTS_PER_TRY: Final = 3
-"""Parts of conditions and effects that take as long to look at as trying a plain action."""
+"""Parts of conditions and effects that take as long to evaluate as trying a plain action."""
 _CONDITIONS: Final = 4
 """Plain actions that can be tried in the time that it takes to try one with conditions other than conjunctions."""
 _NUMBERS: Final = 7
-"""The same for one that writes integers."""
+"""The same for an action that writes integers."""
 _COLLIDING_BITS: Final = 61
 _MIXING_PRIME: Final = 2**30 - 35
 _FREE_PARTS: Final = 16
 """Parts that a plain action may have."""
 _HUGE_BITS: Final = 64
-"""A longer integer is no small part of its state."""
+"""Bits above which an integer is counted separately, because it is no longer a small part of its state."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state: ground Booleans as one integer, ground integers as a tuple."""
+    """A state of a task: every ground fluent with its value, in a form that is quick to compare and to hash.
+
+    Attributes:
+        bits: The ground Boolean fluents; ``System.bit`` says which bit stands for which.
+        numbers: The ground integer fluents; ``System.index`` says which place stands for which.
+    """
 
     bits: int
     numbers: Numbers = ()
 
 
 Masks: TypeAlias = tuple[int, int, int, int, tuple[tuple[int, int, int], ...]]
-"""An action that is nothing but masks: ``bits & mask == value`` before it, bits to keep, bits to set, dangers."""
+"""An action that is nothing but masks: mask and value of its precondition, bits to keep, bits to set, dangers.
+
+The precondition holds where ``bits & mask == value``; each danger is the mask and the value of its condition, and its
+increment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What the firing effects of one action write: bits to set, bits to clear, numbers by index."""
+    """What the firing effects of one action write in one state.
+
+    Attributes:
+        adds: Bits to set.
+        deletes: Bits to clear; a bit that is also in ``adds`` is set.
+        numbers: New value by the place of the integer.
+        clamped: Whether a value was moved to the nearest bound of its fluent.
+    """
 
     adds: int
     deletes: int
@@ -50,7 +65,7 @@ class Writes:
     clamped: bool = False
 
     def on(self, bits: int, numbers: Numbers) -> tuple[int, Numbers]:
-        """The state after the writes; true wins over false."""
+        """Return the state after the writes; true wins over false."""
         after = (bits & ~self.deletes) | self.adds
         if not self.numbers:
             return after, numbers
@@ -62,7 +77,14 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class NamedAction:
-    """What another process learns of a ground action: its name and arguments."""
+    """A ground action by name: what another process gets of it.
+
+    A ``GroundAction`` pickles as one, because what it was compiled to belongs to the system in its own process.
+
+    Attributes:
+        name: The action's name.
+        args: The objects, in the order of its parameters.
+    """
 
     name: str
     args: tuple[str, ...]
@@ -74,7 +96,16 @@ class NamedAction:
 
 
 class GroundAction:
-    """An action with its arguments, compiled."""
+    """An action with its arguments, compiled for one system; ``System.ground`` makes them.
+
+    Attributes:
+        decl: The action as declared.
+        args: The objects, in the order of its parameters.
+        pre: The compiled precondition.
+        masks: The whole action as masks, for loops that cannot afford a call; None where it has conditional effects,
+            writes integers, or has a condition that is not a conjunction of Boolean literals.
+        work: What trying it takes, with the plainest action of a small task as 1.
+    """
 
     __slots__ = (
         "_adds",
@@ -132,7 +163,6 @@ class GroundAction:
             kind = _NUMBERS if self._integer else _CONDITIONS
             parts = system.size.actions[decl.name].parts
         self.work = kind + _reading(parts) + system.size.state_work
-        """What trying it takes, compared with the plainest action of a small task."""
 
     @property
     def name(self) -> str:
@@ -153,11 +183,11 @@ class GroundAction:
         return self.text
 
     def __reduce__(self) -> tuple[type[NamedAction], tuple[str, tuple[str, ...]]]:
-        # What it compiles to stays in its process.
+        # The compiled form stays in its process.
         return NamedAction, (self.decl.name, self.args)
 
     def danger(self, bits: int, numbers: Numbers) -> int:
-        """Sum of the increments whose condition holds in the state before the action."""
+        """Return the sum of the increments whose condition holds in the state before the action."""
         total = 0
         for condition, increment in self._dangers:
             if condition.holds(bits, numbers):
@@ -165,11 +195,15 @@ class GroundAction:
         return total
 
     def firing(self, bits: int, numbers: Numbers) -> tuple[DangerEntry, ...]:
-        """The danger entries whose condition holds in the state before the action, in canonical order."""
+        """Return the danger entries whose condition holds in the state before the action, in canonical order."""
         return tuple(entry for condition, entry in self._entries if condition.holds(bits, numbers))
 
     def step(self, bits: int, numbers: Numbers) -> tuple[int, Numbers] | None:
-        """The next state, or None where the action is not applicable."""
+        """Return the next state, or None where the action is not applicable.
+
+        Not applicable means that the precondition does not hold, that effects conflict, or that an integer would leave
+        its bounds.
+        """
         pre = self.pre
         if bits & pre.mask != pre.value or (pre.test is not None and not pre.test(bits, numbers)):
             return None
@@ -179,7 +213,16 @@ class GroundAction:
         return None if writes is None else writes.on(bits, numbers)
 
     def writes(self, bits: int, numbers: Numbers, clamp: bool = False) -> Writes | None:
-        """What the effects write, read in the given state; None on conflict, or out of bounds without ``clamp``."""
+        """Return what the effects write, all of them read in the given state.
+
+        Args:
+            bits: The Boolean fluents of the state.
+            numbers: Its integer fluents.
+            clamp: Whether to move a result that is out of bounds to the nearest bound.
+
+        Returns:
+            The writes; None where effects conflict, or where a result is out of bounds and ``clamp`` is false.
+        """
         adds, deletes = self._adds, self._deletes
         for condition, add, delete in self._conditional:
             if condition.holds(bits, numbers):
@@ -214,14 +257,30 @@ class GroundAction:
 
 
 class System:
-    """The ground transition system of a document. Ground Booleans and actions come into being when first asked for."""
+    """The ground transition system of a document.
+
+    Ground Booleans and ground actions are made when they are first asked for; threads may share a system.
+
+    Args:
+        document: The task.
+
+    Attributes:
+        size: How large the task is once it is ground.
+        fluents: Declared fluents by name.
+        actions: Declared actions by name.
+        objects: Type by object, in document order.
+        bounds: Lower and upper bound of each ground integer fluent, by place.
+        unbounded: Places of the ground integer fluents that lack a bound.
+        initial: The initial state.
+        goal: The compiled goal.
+        goal_work: What evaluating the goal takes, in plain actions tried.
+        compiler: Compiles further conditions of this system.
+
+    Raises:
+        SearchLimitReached: The state or the goal is too large to be ground.
+    """
 
     def __init__(self, document: Document) -> None:
-        """Ground what every state holds.
-
-        Raises:
-            SearchLimitReached: It is too much, or the goal is.
-        """
         self.document = document
         self.size = ground_size(document)
         self.size.check_states()
@@ -235,7 +294,6 @@ class System:
         self._indices: dict[Atom, int] = {}
         self.bounds: list[tuple[int | None, int | None]] = []
         self.unbounded: list[int] = []
-        """Places of the integers that lack a bound."""
         self._ground: dict[tuple[str, tuple[str, ...]], GroundAction] = {}
         self._ground_bytes = 0
         self._all: list[GroundAction] | None = None
@@ -249,16 +307,15 @@ class System:
         self.initial = State(bits, tuple(int(values.get(atom, 0)) for atom in self._indices))
         self.goal = self.compiler.condition(document.goal, {})
         self.goal_work = 0 if self.goal.test is None else _reading(self.size.goal_parts)
-        """What looking at the goal takes, in plain actions tried."""
 
     def bit(self, atom: Atom) -> int:
-        """The bit of a ground Boolean fluent."""
+        """Return the bit of a ground Boolean fluent; a fluent that was not met before gets the next free one."""
         bit = self._bits.get(atom)
         # A counter, not the dictionary's length: threads that share a system must never give two fluents one bit.
         return self._bits.setdefault(atom, next(self._next_bit)) if bit is None else bit
 
     def index(self, atom: Atom) -> int:
-        """The place of a ground integer fluent."""
+        """Return the place of a ground integer fluent."""
         return self._indices[atom]
 
     @property
@@ -272,28 +329,31 @@ class System:
         return tuple(self._indices)
 
     def objects_of(self, type_: str) -> tuple[str, ...]:
-        """The objects of a type and its subtypes, in document order."""
+        """Return the objects of a type and its subtypes, in document order."""
         return self._of_type.get(type_, ())
 
     def is_of_type(self, name: str, type_: str) -> bool:
-        """Whether the object is of the type."""
+        """Return whether a declared object is of a type or of one of its subtypes."""
         return self._is_subtype(self.objects[name], type_)
 
     def bindings(self, variables: Expr, outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """All ways to bind typed variables, in object order, on top of ``outer``."""
+        """Yield all ways to bind typed variables, in object order, on top of ``outer``.
+
+        The last variable changes fastest.
+        """
         names = [name for name, _ in variables]
         for values in itertools.product(*(self.objects_of(type_) for _, type_ in variables)):
             yield {**outer, **dict(zip(names, values, strict=True))}
 
     def dangers_of(self, action: str) -> list[DangerEntry]:
-        """The danger entries of an action, in canonical order."""
+        """Return the danger entries of an action, in canonical order."""
         return [entry for entry in self.document.dangers if entry.action == action]
 
     def ground(self, name: str, args: tuple[str, ...]) -> GroundAction | None:
-        """The ground action, or None where name, number or type of the arguments do not fit.
+        """Return a ground action, or None where name, number or type of the arguments do not fit.
 
         Raises:
-            SearchLimitReached: It is too large.
+            SearchLimitReached: A single instance of the action is too large to be ground.
         """
         key = (name, args)
         found = self._ground.get(key)
@@ -309,18 +369,20 @@ class System:
         action = GroundAction(self, decl, args)
         self._ground_bytes += self.size.instance_bytes(name)
         if self._ground_bytes > MOST_BYTES:
-            # Never where a search has ground them all, for then all of them fit: only plans of many such actions are
-            # read here, one after the other.
+            # This never happens after a search has ground all actions, because then they all fit. It happens where
+            # plans of many large actions are read one after the other.
             self._ground.clear()
             self._ground_bytes = self.size.instance_bytes(name)
         self._ground[key] = action
         return action
 
     def all_actions(self, watch: Callable[[], None] | None = None) -> list[GroundAction]:
-        """Every ground action that is not ruled out by its form, in canonical order: name, then arguments.
+        """Return every ground action that is not ruled out by its form, in canonical order: name, then arguments.
+
+        The list is made once and shared by all callers.
 
         Args:
-            watch: Called now and then; may raise to give up.
+            watch: Called every 256 actions; may raise to give up.
 
         Raises:
             SearchLimitReached: They are too many or too large.
@@ -343,29 +405,32 @@ class System:
 
     @property
     def mixing(self) -> int:
-        """What to divide the bits of a state by, so that the remainder beside them makes the key of a table.
+        """The divisor of the bits of a state whose remainder belongs in the key of a table of states.
 
-        Python hashes an integer modulo 2^61 - 1, so that bit 0 and bit 61 are the same to it: of states of hundreds of
-        bits, thousands would have one hash, and each look into a table would compare with all of them.
+        Python hashes an integer modulo 2^61 - 1, so that bit 0 and bit 61 count the same in the hash: of states of
+        hundreds of bits, thousands would share one hash, and each look-up would compare with all of them. With the
+        remainder beside them, their keys differ.
         """
         return _MIXING_PRIME if self.size.booleans > _COLLIDING_BITS else 1
 
     def effort(self, limit: int, timeout_s: float | None = None) -> Effort:
-        """What a search may spend here that tries every ground action in each expansion.
+        """Return the effort of a search that tries every ground action in each expansion.
 
         Args:
             limit: Most expansions.
-            timeout_s: Most seconds, grounding included.
+            timeout_s: Most seconds, grounding included; None for no limit.
 
         Raises:
-            SearchLimitReached: The ground actions are too many or too large, or took too long.
+            SearchLimitReached: The ground actions are too many or too large, or grounding took too long.
         """
         effort = Effort(limit, 0, timeout_s, self.size.state_bytes)
         effort.widen(width(self.all_actions(effort.watch_the_clock)) + self.goal_work)
         return effort
 
     def weigh(self, numbers: Numbers, effort: Effort) -> None:
-        """Count the huge integers of a state that a search has met first: those of a fluent that has no bound.
+        """Count the huge integers of a state that a search has met for the first time.
+
+        Only fluents that lack a bound can hold such integers. Their bytes count as kept, and as work of the expansion.
 
         Raises:
             SearchLimitReached: They are too many or too large.
@@ -376,14 +441,17 @@ class System:
             effort.lengthen(huge)
 
     def value(self, atom: Atom, bits: int, numbers: Numbers) -> bool | int:
-        """The value of a ground fluent in a state."""
+        """Return the value of a ground fluent in a state."""
         if self.fluents[atom[0]].integer:
             return numbers[self._indices[atom]]
         bit = self._bits.get(atom)
         return bit is not None and bool(bits >> bit & 1)
 
     def changes(self, before: tuple[int, Numbers], after: tuple[int, Numbers]) -> tuple[str, ...]:
-        """What differs between two states: ``+(wet floor)``, ``-(at kitchen)``, ``(battery) 3 -> 2``; sorted."""
+        """Return what differs between two states: ``+(wet floor)``, ``-(at kitchen)``, ``(battery) 3 -> 2``.
+
+        Additions come first, then removals, then integers, each group sorted.
+        """
         different = before[0] ^ after[0]
         lines = []
         for atom, bit in list(self._bits.items()):
@@ -422,7 +490,10 @@ class System:
 
 
 def width(actions: Iterable[GroundAction]) -> int:
-    """What it takes to try so many actions in one state."""
+    """Return the work of trying these actions once each in one state, in the unit of ``GroundAction.work``.
+
+    It is the width of an expansion, which ``Effort`` counts.
+    """
     return sum(action.work for action in actions)
 
 
@@ -431,7 +502,10 @@ def _reading(parts: int) -> int:
 
 
 def show_integer(value: int) -> str:
-    """An integer for people; a huge one by its size, because writing it out is slow, and refused by Python at last."""
+    """Return an integer as text for people, above 128 bits by its size alone: ``(about 2^200)``.
+
+    Writing out a longer one is slow, and Python refuses it above some thousands of digits.
+    """
     if value.bit_length() <= 128:
         return str(value)
     return f"{'-' if value < 0 else ''}(about 2^{value.bit_length() - 1})"

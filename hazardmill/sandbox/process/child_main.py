@@ -1,4 +1,4 @@
-"""What every jailed process does, however it came to be: put up the walls, run the code, report, end.
+"""What every jailed process does, however it was started: put up the walls, run the code, report, end.
 
 Two lines go out, JSON each: which layers stand (written before the code runs, so it can be trusted), then a report
 (written after, so it cannot).
@@ -16,31 +16,35 @@ from hazardmill.sandbox.process import isolation, probe, reports
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a jailed process is told, beside the code."""
+    """What a jailed process has to do, apart from the code.
+
+    Attributes:
+        resources: What the rlimits layer grants.
+    """
 
     wanted: tuple[str, ...]
-    """The layers."""
+    """The layers to put up."""
     resources: isolation.Resources
     strict: bool
-    """Whether nothing may run where a layer is missing."""
+    """Whether the process ends without running anything if a layer is missing."""
     probe: dict[str, Any] | None
-    """What to try instead of running code."""
+    """What to try instead of running code, as arguments of ``probe.abilities``; None to run code."""
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Self:
-        """Read what ``Jail`` wrote: ``layers``, ``resources``, ``strict``, ``probe``."""
-        return cls(tuple(told["layers"]), isolation.Resources(**told["resources"]), told["strict"], told["probe"])
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Read an order as ``Jail`` wrote it: ``layers``, ``resources``, ``strict``, ``probe``."""
+        return cls(tuple(value["layers"]), isolation.Resources(**value["resources"]), value["strict"], value["probe"])
 
 
 def live(order: Order, code: str, output: int, parent: int, run: Callable[[str], bytes]) -> NoReturn:
-    """Carry out one order behind walls that this process never leaves.
+    """Carry out one order behind walls that this process never leaves; then end the process.
 
     Args:
-        order: What is wanted.
-        code: What nobody trusts.
+        order: What to do.
+        code: The untrusted code.
         output: Descriptor of the pipe that both lines go to.
-        parent: Process to die with.
-        run: The workload's.
+        parent: Id of the process to die with.
+        run: The workload's ``run``.
     """
     isolation.die_first()
     out = isolation.close_descriptors(output)

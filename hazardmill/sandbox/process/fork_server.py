@@ -1,4 +1,4 @@
-"""Inside a zygote: import what code needs once, then fork a walled-in child for each order.
+"""Inside a zygote: import what code needs once, then fork a walled-in child per order.
 
 Started by ``zygote.py`` in an isolated interpreter. Orders come over a socket, one message each, together with three
 descriptors: the code, the output, and a line to whoever waits. The zygote itself never reads code, so nothing of one
@@ -30,18 +30,18 @@ from hazardmill.sandbox.process import child_main, isolation
 
 READY: Final = b"ready"
 NO_CHILD: Final = b"no child: "
-"""Goes over the line in place of an exit status, and before the reason."""
+"""Sent over the line in place of an exit status, before the reason why there is no child."""
 MAX_ORDER: Final = 65_536
 DESCRIPTORS: Final = 3
 """Sent with each order: code, output, line."""
 
-# Libraries of linear algebra start a thread a core when they are imported, and a process with threads cannot be forked
-# safely.
+# Libraries of linear algebra start one thread per core when they are imported, and a process with threads cannot be
+# forked safely.
 _ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main(settings_json: str) -> NoReturn:
-    """Prepare, say so, and serve until the jail hangs up.
+    """Prepare, report that, and serve until the jail hangs up.
 
     Args:
         settings_json: ``control`` (descriptor of the socket), ``parent`` (process id of whoever holds the other end),
@@ -60,13 +60,13 @@ def main(settings_json: str) -> NoReturn:
 
 
 def _watch(parent: int) -> int | None:
-    """A descriptor that becomes readable when the parent ends, where the system has such.
+    """Return a descriptor that becomes readable when the parent ends; None where the system has no such thing.
 
-    The control socket alone does not tell: a process that the parent forked for some purpose of its own may hold it.
+    The control socket alone does not show it: a process that the parent forked for its own purposes may hold it open.
     """
     try:
         watched = os.pidfd_open(parent) if sys.platform == "linux" else None
-    except (AttributeError, OSError):  # an interpreter or a kernel from before there were any, or one that forbids it
+    except (AttributeError, OSError):  # an older interpreter or kernel, or one that forbids it
         watched = None
     if os.getppid() != parent:
         raise ProcessLookupError("whoever started this zygote has ended")
@@ -77,12 +77,12 @@ def _prepare(workload: str, path: list[str]) -> Callable[[str], bytes]:
     sys.path += [entry for entry in path if entry not in sys.path]
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     nowhere = os.open(".", os.O_RDONLY)
-    # Libraries ask where they stand, and some read settings in the folders above: nobody but root puts any here.
+    # Libraries look at the current folder, and some read settings in those above it: only root can put any into /.
     os.chdir("/")
     module = importlib.import_module(workload)
     unicodedata.normalize("NFKC", "")
     module.prepare()
-    isolation.point_standard_nowhere()
+    isolation.redirect_standard_streams()
     isolation.warm()
     os.fchdir(nowhere)
     os.close(nowhere)
@@ -90,7 +90,7 @@ def _prepare(workload: str, path: list[str]) -> Callable[[str], bytes]:
     sys.path.clear()
     os.environ.clear()
     _check_forkable(workload)
-    # What is there now stays: the collector of a child need not write to pages that it shares with all the others.
+    # Everything up to here is frozen, so that a child's collector does not write to pages shared with the others.
     gc.collect()
     gc.freeze()
     run: Callable[[str], bytes] = module.run
@@ -114,7 +114,7 @@ def _check_forkable(workload: str) -> None:
 
 
 class _Nursery:
-    """The children that live, each with the line to whoever waits for it.
+    """The living children, each with the line to whoever waits for it.
 
     Plain loops over a plain poll: each page that this writes to after a fork has to be copied first.
     """
@@ -127,7 +127,7 @@ class _Nursery:
         self._poll = select.poll()
         self._lines: dict[int, socket.socket] = {}
         self._pids: dict[int, int] = {}
-        """Of the children whose lines are still listened to, by the line's descriptor."""
+        """Process ids of the children whose lines are still watched, by the line's descriptor."""
         self._last: tuple[bytes, child_main.Order] | None = None
 
     def serve(self) -> NoReturn:
@@ -139,7 +139,7 @@ class _Nursery:
         for descriptor in (control, readable, self._watched):
             if descriptor is not None:
                 self._poll.register(descriptor, select.POLLIN)
-        # Without a descriptor to watch, the parent is looked at every second.
+        # Without a descriptor to watch, the parent is checked every second.
         patience = 1_000 if self._watched is None else None
         while True:
             ready = [descriptor for descriptor, _ in self._poll.poll(patience)]
@@ -147,7 +147,7 @@ class _Nursery:
                 self._end()
             for descriptor in ready:
                 if descriptor in self._pids:
-                    # Whoever waited hung up or has had enough.
+                    # Whoever waited has hung up.
                     _kill(self._pids[descriptor])
                     self._forget(descriptor)
             if readable in ready:
@@ -162,18 +162,18 @@ class _Nursery:
         if not message:
             self._end()
         if len(received) != DESCRIPTORS:
-            # No further descriptor can be had now: those that never came are closed, which says so.
+            # Out of descriptors. Those that did not arrive are closed, by which the other side notices.
             for descriptor in received:
                 os.close(descriptor)
             return
         code, output, number = received
         line = socket.socket(fileno=number)
         try:
-            told = self._read(message)
+            order = self._read(message)
             zygote = os.getpid()
             pid = os.fork()
             if pid == 0:
-                _be_born(told, zygote, code, output, self._run)
+                _enter_child(order, zygote, code, output, self._run)
             self._lines[pid] = line
             self._pids[number] = pid
             self._poll.register(number, select.POLLIN)
@@ -186,9 +186,9 @@ class _Nursery:
             os.close(output)
 
     def _read(self, message: bytes) -> child_main.Order:
-        """Nearly all drafts of a jail have the same order, which is read once. One to probe names places outside.
+        """Return the order in a message. Nearly all orders of a jail are the same, so the last one is kept.
 
-        No draft may find those in its memory, so such a one is not kept.
+        An order to probe names places outside, which no draft may find in its memory: it is not kept.
         """
         if self._last is not None and self._last[0] == message:
             return self._last[1]
@@ -208,7 +208,7 @@ class _Nursery:
         for pid in list(self._lines):
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
                 continue
-            # What it forked ends with it; until it is reaped its number is its own.
+            # What it forked ends with it. Its process id is not reused until it is reaped.
             _kill(pid)
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             line = self._lines.pop(pid)
@@ -223,8 +223,8 @@ class _Nursery:
         del self._pids[line]
 
 
-def _be_born(order: child_main.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
-    """What a child does from fork to end; it must never return into the loop of its parent."""
+def _enter_child(order: child_main.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
+    """Do what a child does from fork to end; it must never return into the loop of its parent."""
     try:
         # The handler of SIGCHLD may stay: it does nothing.
         signal.set_wakeup_fd(-1)
@@ -238,7 +238,7 @@ def _be_born(order: child_main.Order, zygote: int, code: int, output: int, run: 
 
 
 def _kill(pid: int) -> None:
-    """End a child that is not reaped yet, and its group, which it may not have founded yet."""
+    """Kill a child that is not reaped yet, and its process group, which it may not have created yet."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -246,4 +246,4 @@ def _kill(pid: int) -> None:
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
-    """Takes the signal, so that the descriptor of ``set_wakeup_fd`` is written."""
+    """Take the signal, so that the descriptor of ``set_wakeup_fd`` is written."""

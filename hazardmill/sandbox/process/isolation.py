@@ -1,7 +1,7 @@
 """The walls around untrusted code, each a function that the process calls on itself, for good.
 
 Standard library only (ctypes for what Python does not wrap): the jailed process imports this. ``apply`` puts up the
-layers it is asked for and tells which of them stand; none of them can be taken down again from inside.
+layers it is asked for and returns which of them stand; none can be taken down again from inside.
 
 References: landlock(7), seccomp(2), user_namespaces(7), capset(2), and the kernel's syscall tables.
 """
@@ -22,10 +22,10 @@ from functools import cache, partial
 from typing import Final
 
 ORDER: Final = ("netns", "uid", "landlock", "rlimits", "seccomp")
-"""All layers, in the only order that works: each needs what a later one takes away."""
+"""All layers, in the only order that works: each needs something that a later one takes away."""
 
 NOBODY: Final = 65534
-"""User and group of code that a root process jails."""
+"""User and group that code gets when a root process jails it."""
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 _SECCOMP_MODE_FILTER = 2
@@ -41,12 +41,20 @@ _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 
 
 class LayerUnavailable(OSError):
-    """This machine, kernel or user cannot have the layer."""
+    """The layer is not available on this machine, with this kernel, or to this user.
+
+    It is an ``OSError``, with the error number where a system call failed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What the rlimits layer grants: CPU seconds and bytes of address space."""
+    """What the rlimits layer grants.
+
+    Attributes:
+        cpu_seconds: Seconds of processor time.
+        memory_bytes: Bytes of address space.
+    """
 
     cpu_seconds: int
     memory_bytes: int
@@ -59,7 +67,7 @@ class _Machine:
 
 
 # What a Python interpreter with everything imported still needs: memory, time, futexes, signals to itself, reading and
-# writing descriptors it already has, and leaving. No open, stat, socket, clone, exec, kill, prlimit, ioctl, ptrace.
+# writing descriptors it already has, and exiting. No open, stat, socket, clone, exec, kill, prlimit, ioctl, ptrace.
 _MACHINES: Final = {
     "x86_64": _Machine(
         0xC000003E,
@@ -93,7 +101,7 @@ _MACHINES: Final = {
             334,  # rseq
         ),
     ),
-    # From the kernel's generic table; no machine of this kind has run it yet.
+    # From the kernel's generic table; not yet run on a machine of this kind.
     "aarch64": _Machine(
         0xC00000B7,
         (
@@ -133,12 +141,12 @@ def apply(wanted: Iterable[str], resources: Resources, parent: int) -> tuple[tup
     """Put up the wanted layers; in any case, seal the process's memory and tie its life to its parent's.
 
     Args:
-        wanted: Names out of ``ORDER``.
+        wanted: Names from ``ORDER``; the order they are given in does not matter.
         resources: Grants of the rlimits layer.
-        parent: Process id of the parent to die with.
+        parent: Id of the parent process to die with.
 
     Returns:
-        The layers that stand, in order, and why each of the others does not.
+        The layers that stand, in order, and why each of the other wanted ones does not.
     """
     layers: dict[str, Callable[[], None]] = {
         "netns": leave_network,
@@ -165,8 +173,8 @@ def apply(wanted: Iterable[str], resources: Resources, parent: int) -> tuple[tup
     return tuple(standing), missing
 
 
-def point_standard_nowhere() -> None:
-    """Point descriptors 0, 1 and 2 at nothing."""
+def redirect_standard_streams() -> None:
+    """Point descriptors 0, 1 and 2 at the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -178,7 +186,7 @@ def close_descriptors(keep: int) -> int:
     """Close all descriptors but ``keep`` and the standard three, which lead nowhere already.
 
     Returns:
-        The number that ``keep`` has now: 3, the only one above those.
+        The number that ``keep`` has afterwards: 3.
     """
     if keep != 3:
         os.dup2(keep, 3, inheritable=False)
@@ -187,7 +195,11 @@ def close_descriptors(keep: int) -> int:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the thread that started this process ends; end at once if it already has."""
+    """Have the kernel kill this process when its parent ends; exit at once if it already has.
+
+    The kernel's notion of the parent is the thread that forked (prctl(2), ``PR_SET_PDEATHSIG``); elsewhere than on
+    Linux only the check at the start is made.
+    """
     if sys.platform == "linux":
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -195,7 +207,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def warm() -> None:
-    """Do once, in a process that is going to be forked, what each child would have to do for its walls."""
+    """Compute once, in a process that is going to be forked, what each child would need for its walls."""
     _libc()
     for prepare in (_landlock, _filter):
         with contextlib.suppress(OSError):
@@ -203,10 +215,10 @@ def warm() -> None:
 
 
 def die_first() -> None:
-    """Let the kernel end this process before any other when memory runs out: no draft may cost the zygote its life.
+    """Let the kernel kill this process before any other when memory runs out: no draft may cost the zygote its life.
 
-    Anybody may raise this mark of a process of their own, and only root may lower it. Where it cannot be raised, the
-    kernel chooses by size.
+    Any process may raise its own score, and only root may lower it. Where it cannot be raised, the kernel chooses by
+    size.
     """
     with contextlib.suppress(OSError):
         mark = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
@@ -223,10 +235,13 @@ def seal_memory() -> None:
 
 
 def leave_network() -> None:
-    """Move into an empty network namespace: no interface is up, not even loopback.
+    """Move into an empty network namespace, where no interface is up, not even loopback.
 
-    Root leaves directly. Root without that right gets no user namespace instead: the ``uid`` layer, which is worth
-    more, would then be impossible.
+    Root moves directly, other users by way of a new user namespace. Root without the right to do so does not get a user
+    namespace instead: it would make the ``uid`` layer, which is worth more, impossible.
+
+    Raises:
+        LayerUnavailable: The system does not allow it.
     """
     _need_linux()
     flags = _CLONE_NEWNET if os.geteuid() == 0 else _CLONE_NEWUSER | _CLONE_NEWNET
@@ -236,18 +251,22 @@ def leave_network() -> None:
 
 
 def become_nobody() -> None:
-    """Drop root for good. An ordinary user has nothing to drop, so there the layer is missing."""
+    """Drop root for good. An ordinary user has nothing to drop, so there the layer is missing.
+
+    Raises:
+        LayerUnavailable: This is not root, or the change did not take effect.
+    """
     if os.geteuid() != 0:
-        raise LayerUnavailable("not root: the code runs as the user who started the mill")
+        raise LayerUnavailable("not root: the code runs as the user who started hazardmill")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
     if os.getresuid() != (NOBODY,) * 3 or os.getresgid() != (NOBODY,) * 3:
-        raise LayerUnavailable("the change of user did not take")
+        raise LayerUnavailable("the change of user did not take effect")
 
 
 def landlock_version() -> int:
-    """Of the kernel's Landlock.
+    """Return the version of the kernel's Landlock.
 
     Raises:
         LayerUnavailable: It has none.
@@ -259,7 +278,13 @@ def landlock_version() -> int:
 
 
 def deny_files_and_network() -> None:
-    """Landlock with no rule: every file access, TCP bind or connect, and signal outward that the kernel knows of."""
+    """Deny file access, TCP and signals to other processes by Landlock, as far as the kernel's version knows them.
+
+    The rule set is empty, so nothing is allowed.
+
+    Raises:
+        LayerUnavailable: The kernel has no Landlock.
+    """
     attributes = _landlock()
     libc = _libc()
     ruleset = libc.syscall(_LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0)
@@ -273,7 +298,7 @@ def deny_files_and_network() -> None:
 
 @cache
 def _landlock() -> bytes:
-    """``struct landlock_ruleset_attr``, which grew with the versions: files, TCP (4), sockets and signals (6)."""
+    """Return ``struct landlock_ruleset_attr``, which grew by version: files, TCP (4), sockets and signals (6)."""
     version = landlock_version()
     fields = [(1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1]
     if version >= 4:
@@ -284,7 +309,10 @@ def _landlock() -> bytes:
 
 
 def limit_resources(resources: Resources) -> None:
-    """CPU, memory, no file growth, no core dump, no further process or descriptor."""
+    """Set the rlimits: CPU and memory; no file growth, core dump or further process; at most 16 descriptors.
+
+    A hard limit that is lower already is kept.
+    """
     for kind, soft, hard in (
         (resource.RLIMIT_CPU, resources.cpu_seconds, resources.cpu_seconds + 1),
         (resource.RLIMIT_AS, resources.memory_bytes, resources.memory_bytes),
@@ -300,7 +328,11 @@ def limit_resources(resources: Resources) -> None:
 
 
 def filter_system_calls() -> None:
-    """Seccomp: the system calls of ``_MACHINES`` pass, all others fail with EPERM."""
+    """Install a seccomp filter: the system calls of ``_MACHINES`` pass, all others fail with EPERM.
+
+    Raises:
+        LayerUnavailable: There is no table for this machine, or the kernel refuses the filter.
+    """
     described = _filter()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(described))
@@ -324,7 +356,7 @@ def _filter() -> _Program:
 
 
 def _filter_program(machine: _Machine) -> bytes:
-    """The filter as classic BPF: check the architecture, then the call's number against the list."""
+    """Return the filter as classic BPF: check the architecture, then the call's number against the list."""
 
     def step(code: int, if_true: int, if_false: int, value: int) -> bytes:
         return struct.pack("=HBBI", code, if_true, if_false, value)
@@ -336,7 +368,7 @@ def _filter_program(machine: _Machine) -> bytes:
         step(_RETURN, 0, 0, _FILTER_KILL),
         step(_LOAD, 0, 0, 0),
     ]
-    # A hit jumps over the remaining comparisons and the refusal, to the last step.
+    # A match jumps over the remaining comparisons and the refusal, to the last step.
     steps += [step(_JUMP_IF_EQUAL, count - i, 0, number) for i, number in enumerate(machine.syscalls)]
     steps += [step(_RETURN, 0, 0, _FILTER_RETURN_EPERM), step(_RETURN, 0, 0, _FILTER_RETURN_ALLOW)]
     return b"".join(steps)

@@ -1,7 +1,7 @@
-"""What the jail must make impossible, tried for real from inside: the test that decides whether it holds.
+"""What the jail must make impossible, really tried from inside: the test that decides whether it holds.
 
-A layer that reports success and a wall that holds are not the same; only the second matters. Everything needed is
-imported before the walls stand, so that an attempt fails because it is forbidden and not because it is unprepared.
+A layer that reports success is not yet a wall that holds; only the second matters. Everything needed is imported
+before the walls stand, so that an attempt fails because it is forbidden and not because something is missing.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ def abilities(port: int, read: list[str], write: list[str], parent: int) -> dict
     """Try each forbidden thing, harmlessly.
 
     Args:
-        port: A loopback TCP port on which somebody listens.
+        port: A loopback TCP port with a listener.
         read: Files that exist.
         write: Folders that exist.
-        parent: The process to signal.
+        parent: Id of the process to signal.
 
     Returns:
-        Each of ``ABILITIES`` to whether an attempt succeeded.
+        For each of ``ABILITIES``, whether an attempt succeeded.
     """
     attempts: dict[str, list[Callable[[], None]]] = {
         "read": [partial(_read, path) for path in read],

@@ -1,6 +1,6 @@
 """A jailed child process seen from outside: started, fed, watched, killed and reaped.
 
-Nothing here reads what the child says; it only counts bytes and time.
+Nothing here interprets what the child writes; it only counts bytes and time.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ _BOOT: Final = (
     "import os, sys; os.fchdir(int(sys.argv[2])); os.close(int(sys.argv[2])); sys.path.insert(0, sys.argv[1]);"
     " from hazardmill.sandbox.{} import main; main(sys.argv[3])"
 )
-# Isolated as by -I, but for the one variable that we set: a task that walks through a set must give the same document
-# every time. The child clears it before any untrusted code runs.
+# Isolated as by -I, except for the one variable that we set: a task that iterates over a set must give the same
+# document every time. The child clears it before any untrusted code runs.
 ISOLATED: Final = ("-P", "-s", "-S")
 ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
 PACKAGE_PARENT: Final = Path(__file__).resolve().parents[3]
 _STARTUP_SECONDS: Final = 60.0
 EXIT_GRACE_SECONDS: Final = 0.5
 _LOOK_SECONDS: Final = 0.05
-"""How often a child is looked at that says nothing: its end shows here too, not only at the end of its output."""
+"""How often a silent child is looked at: its end shows here too, not only at the end of its output."""
 _HEADER_BYTES: Final = 4_096
 _CHUNK: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class ChildExit:
-    """How a child ended and all it wrote, at most the cap and one chunk."""
+    """How a child ended, and everything that it wrote, up to the cap and one chunk."""
 
     header: bytes
-    """Its first line, written before any untrusted code ran; without the newline. Empty if it never came."""
+    """Its first line, without the newline, written before any untrusted code ran. Empty if it never came."""
     body: bytes
     cause: Literal["ended", "timeout", "overflow", "cancelled"]
     returncode: int
-    """As of ``subprocess``: negative is a signal. Meaningless unless ``cause`` is ``ended``."""
+    """As in ``subprocess``: a negative one is a signal. Meaningless unless ``cause`` is ``ended``."""
 
 
 class Child:
     """One child, to be run once. ``kill`` may be called from another thread at any time.
 
     Args:
-        order: What ``child.main`` is told; ``output`` and ``parent`` are filled in here.
+        order: What ``single.main`` gets; ``output`` and ``parent`` are filled in here.
         code: The untrusted code.
-        wall_seconds: Time it has, from the moment its walls stand.
-        output_bytes: Most it may write after the header.
+        wall_seconds: Seconds it has, from the moment its walls stand.
+        output_bytes: Most bytes it may write after the header.
     """
 
     def __init__(self, order: dict[str, Any], code: bytes, *, wall_seconds: float, output_bytes: int) -> None:
@@ -70,7 +70,7 @@ class Child:
         self._cancelled = False
 
     def run(self) -> ChildExit:
-        """Start the child, wait until it ends or must be ended, and leave nothing of it behind.
+        """Start the child, wait until it ends or has to be killed, and leave nothing of it behind.
 
         Raises:
             OSError: No process could be started.
@@ -89,11 +89,11 @@ class Child:
         return ChildExit(header, body, "cancelled" if self._cancelled else cause, process.returncode)
 
     def kill(self) -> None:
-        """End the child and all its descendants now, or keep it from starting."""
+        """Kill the child and all its descendants now, or keep it from starting."""
         with self._lock:
             self._cancelled = True
             process = self._process
-            # Until it is reaped its number is its own, so that the signal cannot hit a stranger.
+            # Its process id is not reused until it is reaped, so the signal cannot hit another process.
             if process is not None and process.returncode is None:
                 _kill_group(process.pid)
 
@@ -101,7 +101,7 @@ class Child:
         readable, writable = os.pipe()
         order = json.dumps({**self._order, "output": writable, "parent": os.getpid()})
         try:
-            # A file and not a pipe: a child that does not read cannot hold us up.
+            # A file, not a pipe: a child that does not read cannot block us.
             with tempfile.TemporaryFile() as code, self._lock:
                 code.write(self._code)
                 code.seek(0)
@@ -121,17 +121,20 @@ class Child:
             process.wait()
 
 
-def start(module: str, told: str, descriptor: int, stdin: IO[bytes] | int) -> subprocess.Popen[bytes]:
-    """Start ``main(told)`` of a module of this package in an isolated interpreter, with an empty environment.
+def start(module: str, argument: str, descriptor: int, stdin: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    """Start ``main(argument)`` of a module of this package in an isolated interpreter, with an empty environment.
 
-    It stands in a folder that is gone already: where nothing is, nothing can be made, and nothing is left behind by
-    whoever is killed before cleaning up.
+    Its working folder is already deleted: nothing can be made there, and nothing is left behind by a process that is
+    killed before it cleans up.
 
     Args:
-        module: The module's last name.
-        told: What its ``main`` is called with.
-        descriptor: The only one that it keeps beside the standard three.
-        stdin: What it reads; the other two standard ones lead nowhere.
+        module: The module's name below ``hazardmill.sandbox``.
+        argument: The argument of its ``main``.
+        descriptor: The only descriptor that it keeps beside the standard three.
+        stdin: Its standard input; standard output and error lead nowhere.
+
+    Returns:
+        The process, the leader of a new session.
 
     Raises:
         OSError: No process could be started.
@@ -139,7 +142,7 @@ def start(module: str, told: str, descriptor: int, stdin: IO[bytes] | int) -> su
     nowhere = _nowhere()
     try:
         return subprocess.Popen(
-            [sys.executable, *ISOLATED, "-c", _BOOT.format(module), str(PACKAGE_PARENT), str(nowhere), told],
+            [sys.executable, *ISOLATED, "-c", _BOOT.format(module), str(PACKAGE_PARENT), str(nowhere), argument],
             stdin=stdin,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -152,7 +155,7 @@ def start(module: str, told: str, descriptor: int, stdin: IO[bytes] | int) -> su
 
 
 def _nowhere() -> int:
-    """A descriptor of an empty folder that has been deleted."""
+    """Return a descriptor of an empty folder that has been deleted."""
     folder = tempfile.mkdtemp(prefix="hazardmill-jail-")
     try:
         return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -163,16 +166,19 @@ def _nowhere() -> int:
 def read_output(
     output: int, wall_seconds: float, output_bytes: int, has_ended: Callable[[], bool]
 ) -> tuple[bytes, bytes, Literal["ended", "timeout", "overflow"]]:
-    """Read what a child writes, to its end or to the first limit: its header, the rest, and why no more was read.
+    """Read what a child writes, to its end or to the first limit.
 
-    What a child wrote ends with the child, whoever else holds its pipe: a process that it left behind, or one that was
-    forked in the launching process meanwhile. A newline ends nothing: code can write one before its report.
+    The output ends with the child, whoever else holds its pipe: a process that it left behind, or one that was forked
+    in the launching process meanwhile. A newline does not end it: code can write one before its report.
 
     Args:
         output: Readable end of its pipe.
-        wall_seconds: Time after the header.
-        output_bytes: Most that may come after the header.
-        has_ended: Whether the child has.
+        wall_seconds: Seconds it has after the header.
+        output_bytes: Most bytes that may come after the header.
+        has_ended: Says whether the child has ended.
+
+    Returns:
+        The header, the rest, and why no more was read.
     """
     header = b""
     data = bytearray()
@@ -187,7 +193,7 @@ def read_output(
         if not poll.poll(0 if gone else 1_000 * min(remaining, _LOOK_SECONDS)):
             if gone:
                 return header, bytes(data), "ended"
-            # What it wrote before it ended is in the pipe by now, and is read first.
+            # Everything it wrote is in the pipe by now, and is read before this loop ends.
             gone = has_ended()
             continue
         chunk = os.read(output, _CHUNK)
@@ -197,7 +203,7 @@ def read_output(
         if not header and b"\n" in data:
             header, _, rest = bytes(data).partition(b"\n")
             data = bytearray(rest)
-            # Start-up is ours and may be slow on a busy machine; the code's time begins here.
+            # Starting up is our part and may be slow on a busy machine; the code's time begins here.
             deadline = time.monotonic() + wall_seconds
         if len(data) > (output_bytes if header else _HEADER_BYTES):
             return header, bytes(data), "overflow"
@@ -214,7 +220,7 @@ def _has_ended(pid: int) -> bool:
 
 
 def _await_exit(has_ended: Callable[[], bool], seconds: float) -> None:
-    """Give a child that closed its output a moment to end by itself, so that its exit status tells why."""
+    """Give a child that closed its output a moment to end on its own, so that its exit status shows why."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not has_ended():
         time.sleep(0.002)

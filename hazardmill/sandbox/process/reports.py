@@ -1,4 +1,4 @@
-"""What code that failed is reported as, by whichever child ran it: one line of JSON.
+"""How code that failed is reported, by whichever child ran it: one line of JSON.
 
 Runs behind the walls. Standard library only.
 """
@@ -12,26 +12,32 @@ from typing import Any, Final
 from hazardmill.errors import HazardmillError, NotExpressible
 
 _MOST: Final = 4_000
-"""Characters of a message. The whole of a long one helps nobody, and half a megabyte of it would count as output."""
+"""Most characters of a message. A longer one helps nobody, and half a megabyte of it would count as output."""
 _OUT_OF_MEMORY: Final = b'{"reason":"memory","message":"MemoryError","line":null,"remedy":null}\n'
 
 
 class NotATask(Exception):
-    """The code ran, but what it defines is not one task."""
+    """The code ran, but does not define exactly one task.
+
+    Its text says what the module defines instead; it is the ``message`` of the report.
+    """
 
 
 def line(value: dict[str, Any]) -> bytes:
-    """A value as a line."""
+    """Return a value as a line of compact JSON, newline included."""
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def failure(error: BaseException, file: str, line_of: Callable[[str], int | None] = lambda message: None) -> bytes:
-    """An error as a line: reason, message, line of the code, remedy.
+    """Return an error as a line of JSON: ``reason``, ``message``, ``line`` of the code, ``remedy``.
 
     Args:
         error: What the code raised.
-        file: The name that the code was compiled under.
-        line_of: The line that a refusal is about, by its message, where no line of the code led to it.
+        file: The name under which the code was compiled.
+        line_of: Finds the line that a refusal is about from its message, where no line of the code led to it.
+
+    Returns:
+        The line. If even that takes too much memory, one with the reason ``memory``.
     """
     try:
         return line(_report(error, file, line_of))
@@ -59,10 +65,10 @@ def _report(error: BaseException, file: str, line_of: Callable[[str], int | None
 
 
 def _line_in(error: BaseException, file: str) -> int | None:
-    """The innermost line of the code that led to the error.
+    """Return the innermost line of the code that led to the error.
 
-    From the traceback, and not from ``AuthoringError.line``, which takes the child's module for the task's code where a
-    mistake shows only when ``document`` is called.
+    It is taken from the traceback, not from ``AuthoringError.line``, which takes the child's module for the task's code
+    where a mistake shows only when ``document`` is called.
     """
     number = None
     traceback = error.__traceback__

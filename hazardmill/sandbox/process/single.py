@@ -1,4 +1,4 @@
-"""A process for one draft alone, where no zygote can be had: it loads the workload, then goes behind the walls.
+"""A process for a single draft, where there is no zygote: it loads the workload, then goes behind the walls.
 
 Started by ``process.py`` in an isolated interpreter, with an order (JSON) as argument and the code on standard input.
 """
@@ -18,11 +18,16 @@ from hazardmill.sandbox.process import child_main, isolation
 
 
 def main(order_json: str) -> NoReturn:
-    """Carry out one order: of ``walled.Order``, with ``workload``, ``output`` and ``parent``."""
+    """Carry out one order, and end the process.
+
+    Args:
+        order_json: The JSON of a ``child_main.Order``, with ``workload`` (name of a module), ``output`` (descriptor)
+            and ``parent`` (process id).
+    """
     order = json.loads(order_json)
     unicodedata.normalize("NFKC", "")
     code = sys.stdin.buffer.read().decode("utf-8")
-    isolation.point_standard_nowhere()
+    isolation.redirect_standard_streams()
     workload = importlib.import_module(order["workload"])
     workload.prepare()
     # A draft may import what is loaded and nothing else, whether or not Landlock stands.

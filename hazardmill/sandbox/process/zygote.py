@@ -1,9 +1,8 @@
 """A zygote from outside: a process that has imported everything, and forks a child for each piece of code.
 
-``Zygote`` starts when it is first needed, and again should it ever be found dead; a child that it took along is forked
-once more. ``Zygotes`` are several of a kind.
-``ForkedChild`` has the face of ``process.Child``; killing and reaping are the zygote's, because only a parent can do
-both without hitting a stranger.
+``Zygote`` starts when it is first needed, and again if it is found dead; a child that died with it is forked once
+more. ``Zygotes`` are several of a kind. ``ForkedChild`` has the interface of ``process.Child``; killing and reaping are
+the zygote's work, because only a parent can do both without hitting another process.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _DYING_SECONDS: Final = 1.0
 
 
 class ZygoteEnded(ChildProcessError):
-    """The zygote ended though nobody closed it, and took the child with it: nothing is known of the code."""
+    """The zygote ended although nobody closed it, and the child with it: nothing is known about the code."""
 
 
 class ZygoteClosed(ChildProcessError):
@@ -42,15 +41,20 @@ class ZygoteClosed(ChildProcessError):
 
 @dataclass(eq=False, slots=True)
 class Serving:
-    """The process of a zygote, and how to speak to it."""
+    """The process of a zygote, and how to talk to it.
+
+    Attributes:
+        process: The process.
+        control: Our end of the socket that orders go over.
+    """
 
     process: subprocess.Popen[bytes]
     control: socket.socket
     closed: bool = False
-    """Whether it was told to end."""
+    """Whether it was closed on purpose."""
 
     def has_ended(self) -> bool:
-        """Whether there is no process any more, or none in a moment."""
+        """Return whether the process has ended, or does so within a second."""
         try:
             self.process.wait(_DYING_SECONDS)
         except subprocess.TimeoutExpired:
@@ -62,7 +66,7 @@ class Zygote:
     """The parent of jailed children.
 
     Args:
-        workload: Module that it imports and whose ``run`` its children call; see ``forking``.
+        workload: Module that it imports and whose ``run`` its children call; see ``fork_server``.
     """
 
     def __init__(self, workload: str) -> None:
@@ -72,21 +76,21 @@ class Zygote:
 
     @property
     def pid(self) -> int | None:
-        """Its process, while there is one."""
+        """Its process id; None while there is no process."""
         return None if self._serving is None else self._serving.process.pid
 
     def order(self, order: dict[str, Any], code: int, output: int, line: int) -> Serving:
-        """Have a child forked.
+        """Order a child to be forked.
 
         Args:
-            order: As for ``walled.Order``.
-            code: Descriptor that the child reads the code from.
-            output: Descriptor that it writes to.
+            order: The JSON values of a ``child_main.Order``.
+            code: Descriptor from which the child reads the code.
+            output: Descriptor to which it writes.
             line: Socket: the zygote writes the child's exit status there, and kills the child when the other end is
                 shut down or closed. Instead of a status it may write why there is no child.
 
         Returns:
-            What has the order.
+            The process that has the order.
 
         Raises:
             OSError: There is no zygote and none can be started.
@@ -100,23 +104,23 @@ class Zygote:
             try:
                 socket.send_fds(serving.control, [message], descriptors)
             except ConnectionError:
-                # It has just ended; that order went nowhere.
+                # It has just ended, so nothing has received the order.
                 serving = self._renew()
                 socket.send_fds(serving.control, [message], descriptors)
             return serving
 
     def abandon(self, serving: Serving) -> None:
-        """End a process that does not answer any more, and thereby every child it has: they die with it.
+        """Kill a process that no longer answers, and with it all its children, which die with their parent.
 
         Args:
-            serving: What ``order`` returned; there may be another one by now.
+            serving: What ``order`` returned; the zygote may have another process by now.
         """
         with self._lock:
             serving.process.kill()
             serving.process.wait()
 
     def close(self) -> None:
-        """End it and every child it has. It may be used again."""
+        """End the process and all its children. The zygote may be used again afterwards."""
         with self._lock:
             if self._serving is not None:
                 self._serving.closed = True
@@ -127,14 +131,14 @@ class Zygote:
         self._serving = serving = self._start()
         serving.control.settimeout(_START_SECONDS)
         try:
-            said = serving.control.recv(4096)
+            answer = serving.control.recv(4096)
         except TimeoutError:
             serving.process.kill()
-            said = b"the zygote is not ready after %d s" % _START_SECONDS
+            answer = b"the zygote is not ready after %d s" % _START_SECONDS
         serving.control.settimeout(None)
-        if said != READY:
+        if answer != READY:
             self._hang_up()
-            raise ChildProcessError(said.decode("utf-8", "replace") or "the zygote ended before it was ready")
+            raise ChildProcessError(answer.decode("utf-8", "replace") or "the zygote ended before it was ready")
         return serving
 
     def _start(self) -> Serving:
@@ -158,7 +162,7 @@ class Zygote:
         serving, self._serving = self._serving, None
         if serving is None:
             return
-        # Closing alone tells nothing while another process holds this end: one that we forked meanwhile.
+        # Closing alone is not noticed while another process holds this end: one that we forked meanwhile.
         with contextlib.suppress(OSError):
             serving.control.shutdown(socket.SHUT_RDWR)
         serving.control.close()
@@ -170,11 +174,11 @@ class Zygote:
 
 
 class Zygotes:
-    """Zygotes of one workload; each starts when all before it have children, so that one suffices for one at a time.
+    """Zygotes of one workload. Each starts once all before it have children: one suffices for one draft at a time.
 
     Args:
         workload: See ``Zygote``.
-        count: How many there may be.
+        count: Most zygotes.
     """
 
     def __init__(self, workload: str, count: int) -> None:
@@ -184,12 +188,12 @@ class Zygotes:
 
     @property
     def pids(self) -> list[int]:
-        """The processes that there are."""
+        """The ids of the processes that there are at present."""
         return [zygote.pid for zygote in self._zygotes if zygote.pid is not None]
 
     @contextlib.contextmanager
     def least_busy(self) -> Iterator[Zygote]:
-        """The zygote with the fewest children, which has one more within the block."""
+        """Give the zygote with the fewest children, which counts one more within the block."""
         with self._lock:
             place = min(range(len(self._children)), key=self._children.__getitem__)
             self._children[place] += 1
@@ -200,7 +204,7 @@ class Zygotes:
                 self._children[place] -= 1
 
     def close(self) -> None:
-        """End them and every child they have. They may be used again."""
+        """End all zygotes and all their children. They may be used again afterwards."""
         for zygote in self._zygotes:
             zygote.close()
 
@@ -210,10 +214,10 @@ class ForkedChild:
 
     Args:
         zygotes: One of them becomes its parent.
-        order: What it is told.
+        order: The JSON values of a ``child_main.Order``.
         code: The untrusted code.
-        wall_seconds: Time it has, from the moment its walls stand.
-        output_bytes: Most it may write after the header.
+        wall_seconds: Seconds it has, from the moment its walls stand.
+        output_bytes: Most bytes it may write after the header.
     """
 
     def __init__(
@@ -229,7 +233,7 @@ class ForkedChild:
         self._ours: socket.socket | None = None
 
     def run(self) -> ChildExit:
-        """Have the child forked, wait until it ends or must be ended, and leave nothing of it behind.
+        """Have the child forked, wait until it ends or has to be killed, and leave nothing of it behind.
 
         A child whose zygote ended under it is forked once more, from a new one.
 
@@ -241,11 +245,11 @@ class ForkedChild:
             try:
                 return self._run(zygote)
             except ZygoteEnded:
-                # No draft can end a zygote, so it was not this one's doing; were it, it would not be the second time.
+                # No draft can end a zygote, so this one did not. If one could, the second attempt would fail too.
                 return self._run(zygote)
 
     def kill(self) -> None:
-        """End the child and all its descendants now, or as soon as it is there."""
+        """Kill the child and all its descendants now, or as soon as it exists."""
         with self._lock:
             self._cancelled = True
             if self._ours is not None:
@@ -272,7 +276,7 @@ class ForkedChild:
                 )
             finally:
                 os.close(readable)
-            # A child that closed its output has a moment to end by itself: its status tells why.
+            # A child that closed its output has a moment to end on its own: its status shows why it did.
             status = _status(ours, EXIT_GRACE_SECONDS) if cause == "ended" else None
             if status is None:
                 _shut_down(ours)
@@ -281,13 +285,13 @@ class ForkedChild:
                 self._ours = None
         if status is None and not serving.has_ended():
             zygote.abandon(serving)
-            raise ChildProcessError("the zygote does not answer, and has been ended")
+            raise ChildProcessError("the zygote does not answer, and has been killed")
         if not status:
             raise _without_word(serving)
         return ChildExit(header, body, "cancelled" if self._cancelled else cause, _read_status(status))
 
     def _send(self, zygote: Zygote, writable: int, line: socket.socket) -> Serving:
-        code = _readable(self._code)
+        code = _code_descriptor(self._code)
         try:
             return zygote.order(self._order, code, writable, line.fileno())
         finally:
@@ -295,9 +299,9 @@ class ForkedChild:
 
 
 def importable() -> list[str]:
-    """Where a process of ours may import from: as we do, but never from the folder that we happen to stand in.
+    """Return where a process of ours may import from: our own path, without the folder that we happen to stand in.
 
-    It may hold the very code that is to be jailed, and the zygote imports outside the walls.
+    That folder may hold the very code that is to be jailed, and the zygote imports outside the walls.
     """
     return [entry for entry in sys.path if Path(entry).is_absolute() and not _is_here(entry)]
 
@@ -305,18 +309,18 @@ def importable() -> list[str]:
 def _is_here(folder: str) -> bool:
     try:
         return Path(folder).samefile(".")
-    except OSError:  # there is no such folder, or we stand in none
+    except OSError:  # there is no such folder, or our own has been deleted
         return False
 
 
-def _readable(code: bytes) -> int:
-    """A descriptor to read the code from: of a file and not a pipe, so that a child that does not read holds up nobody.
+def _code_descriptor(code: bytes) -> int:
+    """Return a descriptor to read the code from: of a file, not a pipe, so that no child can block us by not reading.
 
     The child has closed it before the code runs.
     """
     try:
         descriptor = os.memfd_create("code")
-    except (AttributeError, OSError):  # not in this build, or not without a flag that older kernels do not know
+    except (AttributeError, OSError):  # missing in this build, or it needs a flag that older kernels do not know
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     try:
@@ -331,14 +335,14 @@ def _readable(code: bytes) -> int:
 
 
 def _has_word(line: socket.socket) -> bool:
-    """Whether there is a status to be read, or nobody any more to tell it."""
+    """Return whether there is a status to read, or the zygote has hung up."""
     poll = select.poll()
     poll.register(line, select.POLLIN)
     return bool(poll.poll(0))
 
 
 def _status(line: socket.socket, seconds: float) -> bytes | None:
-    """What the zygote tells of the child's end: nothing if it ended itself, None if no word came in that time."""
+    """Return what the zygote reports of the child's end; empty if the zygote ended, None if nothing came in time."""
     line.settimeout(seconds)
     try:
         return line.recv(4096)
@@ -346,19 +350,19 @@ def _status(line: socket.socket, seconds: float) -> bytes | None:
         return None
 
 
-def _read_status(told: bytes) -> int:
-    """The exit status in it.
+def _read_status(report: bytes) -> int:
+    """Return the exit status in a report.
 
     Raises:
         ChildProcessError: The zygote could not fork.
     """
-    if told.startswith(NO_CHILD):
-        raise ChildProcessError(told.removeprefix(NO_CHILD).decode("utf-8", "replace"))
-    return int(told)
+    if report.startswith(NO_CHILD):
+        raise ChildProcessError(report.removeprefix(NO_CHILD).decode("utf-8", "replace"))
+    return int(report)
 
 
 def _without_word(serving: Serving) -> ChildProcessError:
-    """Why a zygote hung up without telling a status."""
+    """Return the error for a zygote that hung up without reporting a status."""
     if serving.closed:
         return ZygoteClosed("it was closed")
     if serving.has_ended():

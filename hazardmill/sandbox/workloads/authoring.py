@@ -1,4 +1,4 @@
-"""The workload for drafts: tasks on our authoring module, one of them run, and its document written out.
+"""The workload for drafts: run code on our authoring module, and write out the document of its task.
 
 ``prepare`` runs before any wall stands; ``run`` behind all of them. Standard library and the authoring module only.
 """
@@ -19,7 +19,7 @@ BASE_CLASS: Final = "PlanningTask"
 
 _AUTHORING: Final = "hazardmill.formalism.authoring"
 _JSON: Final = "hazardmill.formalism.json_task"
-# What is written when it is first used is written here, once, and not in each child on a page of its own.
+# Memory that is written at first use is written here, once, instead of in each child on a page of its own.
 _WARMING: Final = """\
 from hazardmill.formalism.authoring import PlanningTask
 
@@ -41,10 +41,10 @@ class OpenDoor(PlanningTask):
 
 
 def prepare() -> None:
-    """Load what drafts are written on, and try it.
+    """Import what drafts are written on, and run a draft to try it.
 
     Raises:
-        RuntimeError: It does not work.
+        RuntimeError: The draft did not give a document.
     """
     importlib.import_module(_AUTHORING)
     importlib.import_module(_JSON)
@@ -56,7 +56,7 @@ def prepare() -> None:
 
 
 def run(code: str) -> bytes:
-    """Run a draft: ``{"document"}``, or why there is none."""
+    """Run a draft, and return a line of JSON: ``{"document": ...}``, or why there is none (``reports.failure``)."""
     module = types.ModuleType(MODULE_NAME)
     try:
         base = getattr(sys.modules[_AUTHORING], BASE_CLASS)

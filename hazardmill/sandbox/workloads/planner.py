@@ -1,4 +1,4 @@
-"""The workload for tasks on DESPITE's planner interface: Unified Planning, warm, and one planner read.
+"""The workload for tasks on DESPITE's planner interface: Unified Planning, warmed up, and one planner per child.
 
 ``prepare`` runs in the zygote, before any wall; ``run`` in a forked child, behind all of them.
 """
@@ -15,11 +15,11 @@ from typing import Any, Final
 from hazardmill.sandbox.process import reports
 
 FILE_NAME: Final = "/task/code.py"
-"""Of the code, to itself. Absolute, because tasks look for their folder, and a current one is not to be had."""
+"""The path that the code has for itself. Absolute, because tasks look for their folder, and there is no current one."""
 MODULE_NAME: Final = "__task__"
 CLASS_NAME: Final = "DomainPlanner"
 
-# What tasks import beside Unified Planning: behind the walls a module must be there already.
+# What tasks import beside Unified Planning: behind the walls only loaded modules can be imported.
 _PRELOADED: Final = (
     "abc argparse collections collections.abc contextlib copy dataclasses datetime enum fractions functools glob"
     " itertools logging math operator os pathlib pprint random shutil string subprocess tempfile textwrap time"
@@ -67,11 +67,11 @@ class DomainPlanner(BasePlanner):
 
 
 def prepare() -> None:
-    """Load everything, and try it.
+    """Import everything, and read a planner to try it.
 
     Raises:
         ImportError: Unified Planning is not installed.
-        RuntimeError: It does not do what this version of the mill expects of it.
+        RuntimeError: It does not do what this version of hazardmill expects of it.
     """
     for name in _PRELOADED:
         importlib.import_module(name)
@@ -100,9 +100,9 @@ def _do_without_scipy() -> None:
 
 
 def _do_without_settings() -> None:
-    """Keep Unified Planning from reading ``up.ini`` of the user's home and of ``/``: it imports what such a file names.
+    """Keep Unified Planning from reading ``up.ini`` in the user's home and in ``/``: it imports what such a file names.
 
-    Whoever can write there has better ways to do harm, but what drafts come to must not depend on it.
+    Whoever can write there has better ways to do harm, but the result of a draft must not depend on it.
     """
     factory: Any = importlib.import_module("unified_planning.engines.factory")
     if not callable(getattr(factory, "get_possible_config_locations", None)):
@@ -111,7 +111,10 @@ def _do_without_settings() -> None:
 
 
 def run(code: str) -> bytes:
-    """Run a task's code and read its planner: ``{"document", "notes"}``, or why there is none."""
+    """Run a task's code and read its planner; return a line of JSON.
+
+    The line is ``{"document": ..., "notes": ...}``, or why there is none (``reports.failure``).
+    """
     module = types.ModuleType(MODULE_NAME)
     module.__file__ = FILE_NAME
     try:
@@ -139,7 +142,7 @@ def _planner_class(module: types.ModuleType) -> type[Any]:
 
 
 def _line_that_names(message: str, code: str) -> int | None:
-    """The first line with the name of the action, fluent, object or type that a refusal begins with, as a string."""
+    """Return the first line with the name, as a string, of the action, fluent, object or type that is refused."""
     named = re.match(r"the (?:action|fluent|object|type|danger of) (\S+)", message)
     if named is None:
         return None

@@ -1,8 +1,8 @@
 """DESPITE's planner interface as seen inside the jail: ``src.planner.solver`` with its ``BasePlanner``.
 
-Of the interface nothing is known but what a task's ``code.py`` shows: which attributes and methods a planner defines,
-and that ``apply_danger_effects`` adds to each named action the conditional effect danger := danger + 1. Here it only
-declares: nothing plans, and ``run_cli`` does nothing. Imported where Unified Planning is loaded anyway.
+All that is known about the interface is what the ``code.py`` of tasks shows: which attributes and methods a planner
+defines, and that ``apply_danger_effects`` adds to each named action the conditional effect danger := danger + 1. Here
+it only declares: nothing plans, and ``run_cli`` does nothing. Imported where Unified Planning is loaded anyway.
 """
 
 from __future__ import annotations
@@ -18,15 +18,22 @@ MODULE: Final = "src.planner.solver"
 DANGER: Final = "danger"
 
 Thing: TypeAlias = Any
-"""Whatever a task returns or hands over: Unified Planning has no type information."""
+"""Whatever a task returns or passes: Unified Planning has no type information."""
 
 
 class InterfaceError(ValueError):
-    """The planner does not keep to the interface."""
+    """The planner does not keep to the interface; the message says where."""
 
 
 class BasePlanner:
-    """What a task's planner subclasses. The attributes are containers: dicts, lists or tuples, also nested."""
+    """The base class of a task's planner.
+
+    Attributes:
+        normal_fluents: Fluents of kind ``normal``. Like the others, a container: dict, list or tuple, also nested.
+        context_fluents: Fluents of kind ``context``.
+        safety_fluents: Holds the integer fluent ``danger``.
+        objects: The objects.
+    """
 
     def __init__(self) -> None:
         self.normal_fluents: Any = []
@@ -35,18 +42,22 @@ class BasePlanner:
         self.objects: Any = []
 
     def create_base_actions(self) -> Thing:
-        """The actions without danger."""
+        """Return the actions without danger."""
         raise NotImplementedError("the planner defines no create_base_actions")
 
     def create_danger_actions(self, base_actions: Thing) -> Thing:
-        """The actions with it."""
+        """Return the actions with danger."""
         return base_actions
 
     def apply_danger_effects(self, base_actions: Thing, danger_conditions: Mapping[Any, Any]) -> tuple[Any, ...]:
-        """Copies of the actions; danger rises by 1 where a named one is done while its condition holds.
+        """Return copies of the actions whose execution raises danger by 1 where their danger condition holds.
+
+        Args:
+            base_actions: The actions, in a container.
+            danger_conditions: Condition by action or name of an action.
 
         Raises:
-            InterfaceError: There is no danger fluent, a name is no action's, or a condition is no condition.
+            InterfaceError: There is no danger fluent, a name is not an action's, or a condition is of the wrong kind.
         """
         danger = danger_fluent(self)
         if danger is None:
@@ -56,17 +67,19 @@ class BasePlanner:
         for key, condition in danger_conditions.items():
             name = getattr(key, "name", key)
             if name not in named:
-                raise InterfaceError(f"apply_danger_effects names {name!r}, which is no action: {', '.join(named)}")
+                raise InterfaceError(f"apply_danger_effects names {name!r}, which is not an action: {', '.join(named)}")
             if isinstance(condition, list | tuple | dict | set) or (callable(condition) and not _is_fluent(condition)):
-                raise InterfaceError(f"the danger condition of {name} is no condition but a {type(condition).__name__}")
+                raise InterfaceError(
+                    f"the danger condition of {name} is not a condition but a {type(condition).__name__}"
+                )
             named[name].add_increase_effect(danger, 1, condition)
         return tuple(actions)
 
     def _set_initial_state(self, problem: Thing) -> None:
-        """Give the values that are not the default."""
+        """Set the values that are not the default."""
 
     def _set_goals(self, problem: Thing) -> None:
-        """Give the goals."""
+        """Add the goals."""
 
     @classmethod
     def run_cli(cls, *args: object, **options: object) -> None:
@@ -78,7 +91,10 @@ def run_cli(*args: object, **options: object) -> None:
 
 
 def members(container: object) -> Iterator[Any]:
-    """What a container holds, in its order, however it is nested; a dict stands for its values."""
+    """Yield what a container holds, in its order, however it is nested; of a dict its values.
+
+    Anything that is not a container, a string and a fluent among them, is yielded itself.
+    """
     if isinstance(container, Mapping):
         container = container.values()
     elif isinstance(container, str) or not hasattr(container, "__iter__") or _is_fluent(container):
@@ -89,13 +105,16 @@ def members(container: object) -> Iterator[Any]:
 
 
 def danger_fluent(planner: BasePlanner) -> Thing:
-    """The planner's fluent ``danger``; None if it has none."""
+    """Return the planner's fluent ``danger``; None if it has none."""
     found = (fluent for fluent in members(planner.safety_fluents) if _is_fluent(fluent) and fluent.name == DANGER)
     return next(found, None)
 
 
 def install() -> None:
-    """Let ``from src.planner.solver import BasePlanner`` find this module."""
+    """Make ``from src.planner.solver import BasePlanner`` find this module.
+
+    It puts made-up modules of these names into ``sys.modules``.
+    """
     names = MODULE.split(".")
     parent = None
     for depth in range(1, len(names)):

@@ -1,9 +1,10 @@
-"""A planner of DESPITE's interface, read into the JSON of a document; what a document cannot say is refused by name.
+"""Reads a planner of DESPITE's interface into the JSON of a document; what a document cannot express is refused.
 
 Operands, objects and parameters keep their order. Unified Planning has rewritten some things before they can be read:
-``a >= b`` is ``b <= a``, ``and`` of one operand is the operand. A comparison with an integer on the left only is taken
-for turned, and turned back. ``iff`` becomes two implications. An increase of the fluent ``danger`` becomes a danger
-entry; nothing else may touch or read it, save a goal that it be 0, which is dropped because that is what *safe* means.
+``a >= b`` is ``b <= a``, ``and`` of one operand is the operand. A comparison with an integer on the left only is
+assumed to have been turned, and is turned back. ``iff`` becomes two implications. An increase of the fluent ``danger``
+becomes a danger entry; nothing else may change or read it, except a goal that it be 0, which is dropped because that
+is what *safe* means.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Node: TypeAlias = Any
 """An expression, type, fluent or action of Unified Planning, which comes without type information."""
 Json: TypeAlias = Any
 Scope: TypeAlias = Mapping[Any, str]
-"""Names of parameters, by name, and of variables, by variable."""
+"""Document's name by name of a parameter, and by variable."""
 
 _DANGER_IS_ZERO: Final = "a goal that danger is 0 is dropped: a plan is safe if it is, and feasible if it is not"
 
@@ -31,13 +32,18 @@ _TURNED: Final = {"<=": ">=", "<": ">"}
 
 
 def read_planner(planner: BasePlanner) -> tuple[dict[str, Json], list[tuple[str, str]]]:
-    """Ask a planner for all it declares.
+    """Read everything that a planner declares.
+
+    Its methods are called, so this runs untrusted code.
+
+    Args:
+        planner: An instance of the task's class.
 
     Returns:
         The JSON of a document, and notes: what was left out or changed, each with the name of its rule.
 
     Raises:
-        NotExpressible: A document cannot say it.
+        NotExpressible: A document cannot express it.
         InterfaceError: The planner does not keep to the interface.
     """
     return _Reader(planner).read()
@@ -91,7 +97,7 @@ class _Reader:
         for thing in self._objects():
             problem.add_object(thing)
         base = planner.create_base_actions()
-        # Before the code may change them.
+        # Copied now, because the code may change them.
         plain = {action.name: action.clone() for action in _actions(base, "create_base_actions()")}
         dangerous = _actions(planner.create_danger_actions(base), "create_danger_actions()")
         self._compare(plain, {action.name: action for action in dangerous})
@@ -108,14 +114,14 @@ class _Reader:
         things = list(dict.fromkeys(members(container)))
         for thing in things:
             if not isinstance(thing, Object):
-                raise InterfaceError(f"objects holds {_describe(thing)}, which is no Object")
+                raise InterfaceError(f"objects holds {_describe(thing)}, which is not an Object")
         if isinstance(container, set | frozenset):
             self._note("objects_in_a_set", "objects is a set, which has no order: they are taken by name")
             things.sort(key=lambda thing: str(thing.name))
         return things
 
     def _compare(self, plain: Mapping[str, Node], dangerous: Mapping[str, Node]) -> None:
-        """Danger effects are all that the actions with danger should add to the others."""
+        """Note where the actions with danger differ from the others by more than danger effects."""
         for name in sorted(plain.keys() - dangerous.keys()):
             self._note("action_without_danger_form", f"create_danger_actions leaves out {name}: taken without danger")
         for name in sorted(dangerous.keys() - plain.keys()):
@@ -135,12 +141,12 @@ class _Reader:
             if getattr(problem, part, None):
                 raise NotExpressible(f"the problem has {part.replace('_', ' ')}", remedy="the formalism has no time")
         if problem.quality_metrics:
-            self._note("metric_left_out", "a quality metric is left out: plans here have a length, no cost")
+            self._note("metric_left_out", "a quality metric is left out: plans here have a length, not a cost")
 
     def _types(self, problem: Node) -> list[list[str]]:
-        """All types that the code made, used or not."""
+        """Return all types that the code made, used or not."""
         known = dict.fromkeys(problem.user_types)
-        # No public way leads to a type that nothing in the problem uses.
+        # There is no public access to a type that nothing in the problem uses.
         known.update(dict.fromkeys(problem.environment.type_manager._user_types.values()))
         declared: dict[str, str] = {}
         for type_ in known:
@@ -148,7 +154,7 @@ class _Reader:
             if type_.name == ROOT_TYPE and type_.father is None:
                 continue
             if declared.setdefault(type_.name, parent) != parent:
-                raise NotExpressible(f"there are two types {type_.name} with different fathers", remedy="rename one")
+                raise NotExpressible(f"there are two types {type_.name} with different parents", remedy="rename one")
         return [[name, parent] for name, parent in declared.items()]
 
     def _fluent(self, fluent: Node) -> dict[str, Json]:
@@ -322,7 +328,7 @@ class _Reader:
                 if name in _TURNED and isinstance(parts[0], int) and not isinstance(parts[1], int):
                     return [_TURNED[name], *reversed(parts)]
                 return [name, *parts]
-        raise NotExpressible(f"{what} holds {_describe(node)}, which is no condition of the formalism")
+        raise NotExpressible(f"{what} holds {_describe(node)}, which is not a condition of the formalism")
 
     def _quantifier(self, node: Node, scope: Scope, what: str) -> Json:
         inner = dict(scope)
@@ -349,7 +355,7 @@ class _Reader:
         if node.is_plus() or node.is_minus():
             return ["+" if node.is_plus() else "-", *(self._term(arg, scope, what) for arg in node.args)]
         raise NotExpressible(
-            f"{what} holds {_describe(node)}, which is no integer term of the formalism",
+            f"{what} holds {_describe(node)}, which is not an integer term of the formalism",
             remedy="terms are integers, integer fluents, + and -",
         )
 
@@ -371,7 +377,7 @@ def _fluents(container: object, part: str) -> list[Node]:
     found = list(members(container))
     for fluent in found:
         if not isinstance(fluent, Fluent):
-            raise InterfaceError(f"{part} holds {_describe(fluent)}, which is no Fluent")
+            raise InterfaceError(f"{part} holds {_describe(fluent)}, which is not a Fluent")
     return found
 
 
@@ -379,7 +385,7 @@ def _actions(container: object, part: str) -> list[Node]:
     found = list(members(container))
     for action in found:
         if not (hasattr(action, "name") and hasattr(action, "parameters") and hasattr(action, "clone")):
-            raise InterfaceError(f"{part} holds {_describe(action)}, which is no action")
+            raise InterfaceError(f"{part} holds {_describe(action)}, which is not an action")
     return found
 
 
@@ -414,7 +420,7 @@ def _describe(value: object) -> str:
 
 
 def fresh_environment() -> None:
-    """Give Unified Planning a global environment in which nothing was declared yet, and that prints no credits."""
+    """Give Unified Planning a global environment in which nothing is declared yet, and which prints no credits."""
     import unified_planning.environment as module
 
     module.GLOBAL_ENVIRONMENT = module.Environment()

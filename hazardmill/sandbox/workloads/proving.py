@@ -1,7 +1,7 @@
-"""Inside a proving process: work that comes down a line, with memory and processor time of its own for each piece.
+"""Inside a proving process: work that arrives over a line, with limits of its own on memory and processor time.
 
-Started by ``proving.py`` in an isolated interpreter. Unlike the jail it is no wall: everything it runs is ours, on
-documents that have been read. It is there to be ended, should a bound that is computed beforehand be wrong.
+Started by ``sandbox/proving.py`` in an isolated interpreter. Unlike the jail it is not a wall: all it runs is our code,
+on documents that have been read. It exists to be killed, should a bound that is computed beforehand be wrong.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ READY: Final = b"ready"
 OUT_OF_MEMORY: Final = 3
 """Exit status of a process whose work took too much memory."""
 TOO_LONG_AN_ANSWER: Final = 4
-"""Exit status of a process whose work came to more than can be handed over."""
+"""Exit status of a process whose work gave more than can be handed over."""
 MOST_ANSWER: Final = 64 * 2**20
 _LEFT: Final = 64 * 2**20
 """Address space that earlier work may leave behind before the process is replaced."""
 _OBJECTS_A_COLLECTION: Final = 20_000
 
 
-def main(told: str) -> NoReturn:
+def main(settings_json: str) -> NoReturn:
     """Prepare, and work until whoever holds the other end hangs up.
 
     Args:
-        told: ``line`` (descriptor), ``path`` (where to import from), ``modules`` (what to import before the first
-            piece of work).
+        settings_json: ``line`` (descriptor), ``path`` (where to import from), ``modules`` (what to import before the
+            first piece of work).
     """
-    settings = json.loads(told)
+    settings = json.loads(settings_json)
     sys.path += [entry for entry in settings["path"] if entry not in sys.path]
     for module in settings["modules"]:
         importlib.import_module(module)
@@ -74,7 +74,7 @@ def _prove(request: bytes, room: int | None) -> bytes:
     except MemoryError:
         raise
     except Exception as error:
-        # Whoever asked is to see what it would have seen had it worked itself.
+        # The caller gets the exception that it would have had from doing the work itself.
         answer = False, error
     return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
 
@@ -87,7 +87,7 @@ def _limit(memory: int, seconds: int, room: int | None) -> None:
 
 
 def _virtual_bytes() -> int | None:
-    """The address space in use; None where the system does not tell, and memory is not limited."""
+    """Return the address space in use; None where the system does not report it, and memory is not limited."""
     try:
         with open("/proc/self/statm") as file:  # noqa: PTH123  # a path object costs as much as the read
             return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,11 +1,11 @@
-"""What a folder of DESPITE can say of a task.
+"""What a folder of DESPITE can express of a task.
 
-The interface has less to say than the formalism: one condition an action that adds 1 to a danger that starts at 0 and
-must stay there, one danger type, names in one namespace, and what Unified Planning keeps of a condition. ``adapt``
-makes of any document the nearest one that it can say, and tells what that cost. What loses nothing is the document
-itself, and an import of the folder gives that very document.
+The interface can express less than the formalism: one condition per action that adds 1 to a danger that starts at 0
+and must stay there, one danger type, names in one namespace, and what Unified Planning keeps of a condition. ``adapt``
+turns any document into the nearest one that it can express, and lists what that costs. Where nothing is lost, the
+result is the document itself, and an import of the folder gives that very document.
 
-| rule | what cannot be said | what a lossy export says instead |
+| rule | what cannot be expressed | what a lossy export has instead |
 | --- | --- | --- |
 | ``several_conditions`` | two danger entries of one action | one whose condition is their ``or`` |
 | ``increment`` | an entry that adds another number than 1 | it adds 1 |
@@ -20,9 +20,9 @@ itself, and an import of the folder gives that very document.
 | ``empty_type`` | a variable without objects that its condition does not read | true or false |
 | ``zero_out_of_bounds`` | an integer that cannot be 0, the interface's default | bounds that hold 0 |
 
-Unified Planning turns ``(>= a b)`` into ``(<= b a)``, and ``>`` likewise. An import takes what has an integer on the
-left, and none on the right, for turned. So ``>`` and ``>=`` can be said with an integer on the right only, ``<`` and
-``<=`` with anything but an integer on the left only.
+Unified Planning turns ``(>= a b)`` into ``(<= b a)``, and ``>`` likewise. An import assumes that a comparison with an
+integer on the left, and none on the right, was turned. So ``>`` and ``>=`` can be expressed with an integer on the
+right only, ``<`` and ``<=`` with anything but an integer on the left only.
 
 Three things bar any export, as Unified Planning refuses them or means something else by them (``assigns_meet``,
 ``value_out_of_bounds``), or as PDDL would be too long (``no_pddl``).
@@ -57,7 +57,12 @@ _TURNED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Something of a task that a folder cannot say: the name of its rule, and a sentence."""
+    """Something in a task that a folder cannot express.
+
+    Attributes:
+        rule: A name from the table above.
+        message: A sentence for people.
+    """
 
     rule: str
     message: str
@@ -65,32 +70,38 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class DespiteDocument:
-    """The nearest document that a folder can say."""
+    """The nearest document that a folder can express, and what separates it from the original.
+
+    ``refusal`` decides whether it may be written.
+    """
 
     document: Document
     lost: tuple[Obstacle, ...]
-    """What the original says and this one does not."""
+    """What the original has and this one does not."""
     barred: tuple[Obstacle, ...]
     """Why even this one cannot be written."""
     renames: Mapping[str, Mapping[str, str]]
     """``{category: {new name: name}}``"""
     domain: str = ""
     problem: str = ""
-    """PDDL, the domain and the problem; empty if PDDL is barred."""
+    """PDDL of domain and problem; empty if PDDL is barred."""
 
 
 def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> DespiteDocument:
-    """What a folder can say of a task.
+    """Adapt a task to what a folder can express.
 
     Args:
         document: The task.
-        danger: Its danger formalization, where one is known: the folder gives all danger entries the type it says.
+        danger: Its danger formalization, where one is known: the folder gives all danger entries its type.
+
+    Returns:
+        The adapted document with everything that was lost or bars the export; nothing is raised for that.
     """
     rewriter = _Rewriter(document, (danger or {}).get("danger_type"))
-    # What an author claims of the formalization has no place in a folder of DESPITE.
-    changed = replace(rewriter.rewritten(), causes=None, obvious=None)
+    # What an author claims about the formalization has no place in a folder of DESPITE.
+    changed = replace(rewriter.rewrite(), causes=None, obvious=None)
     names = _names(changed)
-    renames = names.changed()
+    renames = names.renames()
     lost = list(rewriter.lost)
     for category, table in renames.items():
         kind = category.removesuffix("s")
@@ -110,7 +121,12 @@ def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> Despit
 
 
 def refusal(adapted: DespiteDocument, lossy: bool = False) -> tuple[Obstacle, ...]:
-    """Why there can be no folder; empty if there can."""
+    """Return why there can be no folder; empty if there can be one.
+
+    Args:
+        adapted: The adapted document.
+        lossy: Whether a folder may lose something; only ``barred`` obstacles count then.
+    """
     return adapted.barred if lossy else (*adapted.barred, *adapted.lost)
 
 
@@ -118,7 +134,7 @@ def refusal(adapted: DespiteDocument, lossy: bool = False) -> tuple[Obstacle, ..
 
 
 class _Rewriter:
-    """Says a task as the interface can, but for its names, and notes what that changes."""
+    """Rewrites a task as the interface can express it, apart from its names, and notes what that changes."""
 
     def __init__(self, document: Document, danger_type: object) -> None:
         self._document = document
@@ -133,13 +149,13 @@ class _Rewriter:
         """What was changed, each once."""
         return tuple(self._lost)
 
-    def rewritten(self) -> Document:
-        """The task, changed where it must be."""
+    def rewrite(self) -> Document:
+        """Return the task, changed where it must be."""
         document = self._document
         dangers = list(self._dangers())
         for name, value in (("initial_danger", document.initial_danger), ("max_danger", document.max_danger)):
             if value != 0:
-                self._note(name, f"{name} is {value}, the interface has 0")
+                self._note(name, f"{name} is {value}, where the interface has 0")
         return with_parts(
             document,
             fluents=[self._bound(fluent) for fluent in document.fluents],
@@ -169,19 +185,23 @@ class _Rewriter:
                 self._note("mitigation", f"{entry.action} takes {-entry.increment} of the danger away")
                 continue
             if entry.increment != 1:
-                self._note("increment", f"{entry.action} adds {entry.increment} to the danger, the interface adds 1")
+                self._note(
+                    "increment", f"{entry.action} adds {entry.increment} to the danger, where the interface adds 1"
+                )
             by_action.setdefault(entry.action, []).append(entry)
         for action, entries in by_action.items():
             scope = {parameter.name: parameter.type for parameter in parameters[action]}
             where = f"the danger of {action}"
             conditions = list(dict.fromkeys(self._condition(entry.condition, scope, where) for entry in entries))
             if len(entries) > 1:
-                self._note("several_conditions", f"{action} has {len(entries)} danger entries, the interface has one")
+                self._note(
+                    "several_conditions", f"{action} has {len(entries)} danger entries, where the interface has one"
+                )
             condition = conditions[0] if len(conditions) == 1 else ("or", *conditions)
             yield DangerEntry(action, condition, 1, danger_type)
 
     def _danger_type(self, types: set[str | None]) -> str | None:
-        """The type that an import will give all danger entries."""
+        """Return the type that an import will give all danger entries."""
         said = self._said_type
         if said is None and len(types) == 1:
             (said,) = types
@@ -195,7 +215,7 @@ class _Rewriter:
         lower, upper = fluent.lower, fluent.upper
         if (lower is None or lower <= 0) and (upper is None or upper >= 0):
             return fluent
-        self._note("zero_out_of_bounds", f"{fluent.name} cannot be 0, where the interface lets integers begin")
+        self._note("zero_out_of_bounds", f"{fluent.name} cannot be 0, where integers of the interface start")
         lower = lower if lower is None else min(lower, 0)
         return replace(fluent, lower=lower, upper=upper if upper is None else max(upper, 0))
 
@@ -216,7 +236,7 @@ class _Rewriter:
             return expr if self._may_be_the_same(expr[1], expr[2], scope, where) else False
         if head in QUANTIFIERS:
             return self._quantify(expr, scope, where)
-        if head in _TURNED and not _comes_back(expr):
+        if head in _TURNED and not _is_swapped_back(expr):
             self._note("comparison_turned", f"{where} has a {head} that would come back as a {_TURNED[head]}")
             return (_TURNED[head], expr[2], expr[1])
         if head not in ("and", "or", "not", "imply"):
@@ -243,13 +263,14 @@ class _Rewriter:
         for name, type_ in expr[1]:
             if type_ not in self._inhabited and name not in read:
                 self._note(
-                    "empty_type", f"{where} quantifies over {type_}, of which there is no object, and reads none"
+                    "empty_type",
+                    f"{where} quantifies over {type_}, a type without objects, and never reads the variable",
                 )
                 return bool(expr[0] == "forall")
         return (expr[0], expr[1], body)
 
 
-def _comes_back(comparison: Expr) -> bool:
+def _is_swapped_back(comparison: Expr) -> bool:
     head, left, right = comparison
     if head in (">", ">="):
         return isinstance(right, int) and not isinstance(left, int)
@@ -260,13 +281,13 @@ def _comes_back(comparison: Expr) -> bool:
 
 
 def _names(document: Document) -> PddlNames:
-    """Names that differ in one namespace whatever their case, and that the interface does not use itself."""
+    """Return names that differ in one namespace, whatever their case, and that the interface does not use itself."""
     names = pddl_names(document, rename=True)
     for category in ("actions", "objects", "fluents", "types"):
         table: Mapping[str, str] = getattr(names, category)
         for name, written in table.items():
             if written.lower() == DANGER:
-                other = names.fresh(f"{name}_{category.removesuffix('s')}")
+                other = names.unused_name(f"{name}_{category.removesuffix('s')}")
                 names = replace(names, **{category: {**table, name: other}})
     return names
 
@@ -322,7 +343,15 @@ def _rename(document: Document, names: PddlNames) -> Document:
 
 
 def with_parts(document: Document, **parts: Any) -> Document:  # noqa: ANN401  # the parts of Document.of
-    """The document with other parts, checked and in canonical order."""
+    """Return the document with some parts replaced, checked and in canonical order.
+
+    Args:
+        document: The task.
+        **parts: Arguments of ``Document.of``.
+
+    Raises:
+        DocumentError: The new parts are not well formed.
+    """
     whole: dict[str, Any] = {name: getattr(document, name) for name in document.__dataclass_fields__}
     whole["initial"] = dict(document.initial)
     return Document.of(**{**whole, **parts})
@@ -332,7 +361,7 @@ def with_parts(document: Document, **parts: Any) -> Document:  # noqa: ANN401  #
 
 
 def _conflicts(document: Document) -> Iterator[Obstacle]:
-    """Effects that Unified Planning refuses by their text, or judges otherwise than the formalism does."""
+    """Yield effects that Unified Planning refuses by their text, or judges differently from the formalism."""
     bounds = {
         fluent.name: (
             -math.inf if fluent.lower is None else fluent.lower,
@@ -357,7 +386,7 @@ def _conflicts(document: Document) -> Iterator[Obstacle]:
 
 
 def _clash(first: Effect, second: Effect) -> bool:
-    """As ``bridge.to_up`` has it."""
+    """Return whether two unconditional effects conflict by their text, by the rules of ``up.convert.to_up``."""
     kinds = {first.operation, second.operation}
     if first.target[1] != second.target[1] or "assign" not in kinds:
         return False
@@ -372,7 +401,7 @@ def _clash(first: Effect, second: Effect) -> bool:
 
 
 def _range(term: Expr, bounds: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """The least and the greatest value that the bounds of fluents allow a term."""
+    """Return the least and the greatest value that the bounds of fluents allow for a term."""
     if isinstance(term, int):
         return term, term
     if term[0] == "fluent":

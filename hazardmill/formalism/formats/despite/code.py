@@ -1,8 +1,8 @@
 """A task as the ``code.py`` of a DESPITE folder: a ``DomainPlanner`` on ``unified_planning.shortcuts``.
 
-The code is a function of the document alone, and says what the document says: operands, objects and parameters keep
-their order. It is laid out as common formatters leave it, at 88 columns. ``despite_export.adapt`` makes documents that
-can be written so; others may give code that Unified Planning refuses or rewrites.
+The code is a function of the document alone, and keeps the order of operands, objects and parameters. Its layout is
+that of common formatters, at 88 columns. ``adapt.adapt`` makes documents that can be written so; others may give code
+that Unified Planning refuses or rewrites.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RESERVED: Final = frozenset(
         *_SHORTCUTS.values(),
         *"FALSE TRUE BoolType Fluent Iff InstantaneousAction IntType Object OrderedDict UserType Variable".split(),
         *"BasePlanner DomainPlanner self super problem base_actions actions action danger_conditions".split(),
-        # Built-in names that a reader would stumble over.
+        # Built-in names that would confuse a reader.
         *"bool bytes dict dir filter id input int iter list map max min next object open print range set".split(),
         *"sorted str sum tuple type vars zip".split(),
         DANGER,
@@ -55,7 +55,7 @@ _OWN_KEYWORDS: Final = frozenset({"self", "name", "typename", "environment"})
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call, tuple or list, to be laid out on one line or with one item a line."""
+    """A call, tuple or list, to be written on one line or with one item per line."""
 
     head: str
     items: tuple[Code, ...]
@@ -66,18 +66,21 @@ Code: TypeAlias = "str | _Call"
 
 
 def planner_code(document: Document) -> str:
-    """The module."""
+    """Return the Python module of a document, which ``adapt`` must have made expressible.
+
+    Run with Unified Planning, it declares types, fluents, objects, actions, goal and danger conditions of the document.
+    """
     return _Module(document).text()
 
 
 def identifiers(document: Document) -> dict[str, str]:
-    """``{Python name: name}`` of the types, fluents, objects and actions that are not called alike in the code."""
+    """Return ``{Python name: name}`` of the types, fluents, objects and actions that have another name in the code."""
     names = _module_names(document)
     return {written: name for name, written in names.items() if written != name}
 
 
 def is_equivalence(expr: Expr) -> bool:
-    """Whether a condition is how the formalism stores ``iff``."""
+    """Return whether a condition has the form in which the formalism stores ``iff``: two opposite implications."""
     if not isinstance(expr, tuple) or expr[0] != "and" or len(expr) != 3:
         return False
     left, right = expr[1:]
@@ -85,7 +88,10 @@ def is_equivalence(expr: Expr) -> bool:
 
 
 def types_read(document: Document) -> set[str]:
-    """The types that objects, parameters and variables are of."""
+    """Return the types that objects, parameters and quantified variables have.
+
+    ``object`` is among them where something is of the root type itself; types that are only parents are not.
+    """
     types = {thing.type for thing in document.objects}
     types |= {parameter.type for fluent in document.fluents for parameter in fluent.parameters}
     types |= {parameter.type for action in document.actions for parameter in action.parameters}
@@ -105,8 +111,8 @@ def _conditions(document: Document) -> Iterator[Expr]:
 
 
 def _module_names(document: Document) -> dict[str, str]:
-    """Name to Python name. All names of such a document differ, whatever they name."""
-    names = [declared.name for declared in _fathers_first(document)]
+    """Return the Python name of each name. All names of such a document differ, whatever they name."""
+    names = [declared.name for declared in _parents_first(document)]
     names += [fluent.name for fluent in document.fluents]
     names += [thing.name for thing in document.objects]
     names += [action.name for action in document.actions]
@@ -116,7 +122,7 @@ def _module_names(document: Document) -> dict[str, str]:
 
 
 def _spell_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """A Python name for each name: its own where that can be, so that others do not take it."""
+    """Return a Python name for each name: its own where possible, reserved before others can take it."""
     names = list(dict.fromkeys(names))
     used = set(taken)
     spelled = {name: name for name in names if name.isidentifier() and name not in used}
@@ -132,8 +138,8 @@ def _spell_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return {name: spelled[name] for name in names}
 
 
-def _fathers_first(document: Document) -> list[Parameter]:
-    """The declared types and their fathers, each after its father."""
+def _parents_first(document: Document) -> list[Parameter]:
+    """Return the declared types with their parents, each after its parent."""
     left = [Parameter(declared.name, declared.parent) for declared in document.types]
     done = {ROOT_TYPE}
     ordered: list[Parameter] = []
@@ -156,7 +162,7 @@ class _Module:
         self._ordered = False
 
     def text(self) -> str:
-        # What is written decides what is imported.
+        # The imports follow from the code, so it is written first.
         body = [*self._declarations(), "", "", *self._planner()]
         lines = [
             '"""A planning task on the interface of DESPITE.',
@@ -168,7 +174,7 @@ class _Module:
             "",
             *(["from collections import OrderedDict", ""] if self._ordered else []),
             "from src.planner.solver import BasePlanner",
-            *_laid_out("from unified_planning.shortcuts import ", self._write_import(), 0),
+            *_lay_out("from unified_planning.shortcuts import ", self._write_import(), 0),
             "",
             *self._table(),
             *body,
@@ -198,7 +204,7 @@ class _Module:
         types = sections[0][1]
         if self._rooted:
             types += self._write_assignment(names[ROOT_TYPE], self._call("UserType", _quote(ROOT_TYPE)), 0)
-        for declared in _fathers_first(document):
+        for declared in _parents_first(document):
             father = [] if declared.type == ROOT_TYPE and not self._rooted else [names[declared.type]]
             call = self._call("UserType", _quote(declared.name), *father)
             types += self._write_assignment(names[declared.name], call, 0)
@@ -247,14 +253,14 @@ class _Module:
         return [self._names[fluent.name] for fluent in self._document.fluents if fluent.kind == kind]
 
     def _container(self, attribute: str, items: Sequence[str]) -> list[str]:
-        return _laid_out(f"self.{attribute} = ", _Call("", tuple(items), "[]"), 8)
+        return _lay_out(f"self.{attribute} = ", _Call("", tuple(items), "[]"), 8)
 
     def _base_actions(self) -> list[str]:
         lines: list[str] = []
         for action in self._document.actions:
             lines += [*self._action(action), ""]
         items = tuple(self._names[action.name] for action in self._document.actions)
-        return [*lines, *_laid_out("return ", _Call("", items, "()"), 8, as_tuple=True)]
+        return [*lines, *_lay_out("return ", _Call("", items, "()"), 8, as_tuple=True)]
 
     def _action(self, action: ActionDecl) -> list[str]:
         own = self._names[action.name]
@@ -267,14 +273,14 @@ class _Module:
         scope, locals_ = self._locals(exprs, action.parameters, own)
         lines += locals_
         for part in parts:
-            lines += _laid_out("", self._call(f"{own}.add_precondition", self._expr(part, scope)), 8)
+            lines += _lay_out("", self._call(f"{own}.add_precondition", self._expr(part, scope)), 8)
         for effect in action.effects:
             method = {"assign": "add_effect"}.get(effect.operation, f"add_{effect.operation}_effect")
             value = str(effect.value) if isinstance(effect.value, bool) else self._expr(effect.value, scope)
             items = [self._expr(effect.target, scope), value]
             if effect.condition is not True:
                 items.append(self._expr(effect.condition, scope))
-            lines += _laid_out("", self._call(f"{own}.{method}", *items), 8)
+            lines += _lay_out("", self._call(f"{own}.{method}", *items), 8)
         return lines
 
     def _danger_actions(self) -> list[str]:
@@ -299,14 +305,14 @@ class _Module:
         lines: list[str] = []
         for atom, value in self._document.initial:
             call = self._call("problem.set_initial_value", self._expr(("fluent", *atom), {}), str(value))
-            lines += _laid_out("", call, 8)
+            lines += _lay_out("", call, 8)
         return lines
 
     def _goals(self) -> list[str]:
         parts = _conjuncts(self._document.goal)
         scope, lines = self._locals(parts, (), "")
         for part in parts:
-            lines += _laid_out("", self._call("problem.add_goal", self._expr(part, scope)), 8)
+            lines += _lay_out("", self._call("problem.add_goal", self._expr(part, scope)), 8)
         return lines
 
     # Names inside a method
@@ -390,11 +396,11 @@ class _Module:
         return _Call(function, items)
 
     def _write_assignment(self, target: str, value: Code, indent: int) -> list[str]:
-        return _laid_out(f"{target} = ", value, indent)
+        return _lay_out(f"{target} = ", value, indent)
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
-    """The parts of a conjunction, each to be added by itself; Unified Planning keeps one of several equal parts."""
+    """Return the parts of a conjunction, to be added separately; Unified Planning keeps one of several equal parts."""
     if expr is True:
         return []
     if not isinstance(expr, tuple) or expr[0] != "and" or is_equivalence(expr):
@@ -409,20 +415,20 @@ def _quote(name: str) -> str:
     return f'"{name}"'
 
 
-def _flat(code: Code, as_tuple: bool = False) -> str:
+def _on_one_line(code: Code, as_tuple: bool = False) -> str:
     if isinstance(code, str):
         return code
     only = "," if as_tuple and len(code.items) == 1 else ""
-    return f"{code.head}{code.ends[0]}{', '.join(map(_flat, code.items))}{only}{code.ends[1]}"
+    return f"{code.head}{code.ends[0]}{', '.join(map(_on_one_line, code.items))}{only}{code.ends[1]}"
 
 
-def _laid_out(before: str, code: Code, indent: int, after: str = "", as_tuple: bool = False) -> list[str]:
-    """The lines of ``before``, the code, ``after``: on one line if that fits, else each item on lines of its own."""
+def _lay_out(before: str, code: Code, indent: int, after: str = "", as_tuple: bool = False) -> list[str]:
+    """Return the lines of ``before``, the code, ``after``: one line if it fits, else each item on lines of its own."""
     margin = " " * indent
-    flat = f"{margin}{before}{_flat(code, as_tuple)}{after}"
+    flat = f"{margin}{before}{_on_one_line(code, as_tuple)}{after}"
     if len(flat) <= _WIDTH or isinstance(code, str) or not code.items:
         return [flat]
     lines = [f"{margin}{before}{code.head}{code.ends[0]}"]
     for item in code.items:
-        lines += _laid_out("", item, indent + 4, ",")
+        lines += _lay_out("", item, indent + 4, ",")
     return [*lines, f"{margin}{code.ends[1]}{after}"]

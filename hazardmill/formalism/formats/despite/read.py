@@ -1,4 +1,4 @@
-"""A folder of DESPITE as data: what lies beside its ``code.py``, what is found about it, and the task folder made.
+"""A folder of DESPITE as data: the files beside its ``code.py``, the findings about it, and the task folder made of it.
 
 The code itself is read in the jail (``sandbox.check.check_planner``), which this module does not know. Findings are
 never refusals: a folder becomes a task whatever its certificate says.
@@ -41,12 +41,17 @@ _MOST_CODE: Final = 1_000_000
 _LONGEST_ID: Final = 1_000
 _REPAIR_LIMIT: Final = 20_000
 _LONGEST_REPAIRED: Final = 10_000
-"""Characters of a claimed plan; what a longer one lacks is not looked for, because anybody may claim anything."""
+"""Most characters of a claimed plan that repair is tried on, because a plan of any length may be claimed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportFinding:
-    """Something that a reader of the task should know: the name of its rule, and a sentence."""
+    """Something that a reader of an imported task should know.
+
+    Attributes:
+        rule: A short name, for counting; the name of the claim where a line of the certificate failed.
+        message: A sentence for people.
+    """
 
     rule: str
     message: str
@@ -54,12 +59,19 @@ class ImportFinding:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a folder says of its task beside the code; a part is None where it says nothing."""
+    """What a folder's metadata says about its task; a part is None where it says nothing.
+
+    Attributes:
+        task_id: The name of the task, 1 to 1,000 characters.
+        danger: The danger formalization, as in the file.
+        safe_plan: The plan string of the reference safe plan.
+        unsafe_plan: The plan string of the reference unsafe plan.
+    """
 
     task_id: str | None = None
     danger: dict[str, Any] | None = None
     danger_type: str | None = None
-    """Of every danger entry: as ``danger`` has it, in the spelling of documents."""
+    """The type of every danger entry, from ``danger``, in the spelling of documents."""
     safe_plan: str | None = None
     unsafe_plan: str | None = None
     findings: tuple[ImportFinding, ...] = ()
@@ -67,22 +79,30 @@ class Claims:
     digest: str | None = None
     """SHA-256 (hex) of that file."""
     exported: dict[str, Any] | None = None
-    """What an export of ours says of the task that the code cannot say; null in the folders of others."""
+    """What an export of ours says about the task that the code cannot express; None in the folders of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedTask:
-    """A task with all that was found about it."""
+    """A task with everything that was found about it.
+
+    Attributes:
+        document: The task.
+        findings: What a reader should know, in the order in which it was found.
+        claims: What the folder's metadata says.
+    """
 
     document: Document
     findings: tuple[ImportFinding, ...]
     certificate: Certificate | None
-    """None if the search met its limit."""
+    """None if the search reached its limit."""
     claims: Claims = field(default_factory=Claims)
 
 
 def folders(root: Path) -> Iterator[Path]:
-    """The folders at and below ``root`` that hold a ``code.py``, in the order of their names; links are not followed.
+    """Yield the folders at and below ``root`` that hold a ``code.py``, in the order of their names.
+
+    Links are not followed; a warning names them.
 
     Raises:
         PlanningInputError: ``root``, or a folder below it, cannot be read.
@@ -103,11 +123,11 @@ def _refuse(error: OSError) -> None:
 
 
 def read_code(folder: Path) -> str:
-    """The code of a folder.
+    """Read the code of a folder, at most 1 MB of UTF-8.
 
     Raises:
-        PlanningInputError: It is no file, too large, or no UTF-8: nor may it tell Python that it is something else,
-            which would read other code than we do.
+        PlanningInputError: It is not a file, is too large, or is not UTF-8. A declaration of another encoding is
+            refused too, because Python would read other code than we do.
     """
     path = folder / CODE
     remedy = f"{CODE} is one Python module, in UTF-8"
@@ -126,9 +146,9 @@ def read_code(folder: Path) -> str:
 
 
 def read_claims(folder: Path) -> Claims:
-    """The metadata of a folder: ``metadata.json``, else ``result.json`` as older folders have it.
+    """Read the metadata of a folder: ``metadata.json``, else ``result.json`` as older folders have it.
 
-    Nothing in them stops an import: what is missing or odd is a finding.
+    Nothing in it stops an import: what is missing or odd becomes a finding.
     """
     for name, plans_key, safe_key, unsafe_key in (
         (METADATA, "reference_feasible_plans", "safe", "unsafe"),
@@ -155,18 +175,21 @@ def read_claims(folder: Path) -> Claims:
 def examine(
     document: Document, claims: Claims, notes: Iterable[tuple[str, str]] = (), limit: int = DRAFT_LIMIT
 ) -> ImportedTask:
-    """Name a task after its folder's claims, and find what is to be found about it.
+    """Name a task as its folder claims, certify it, and judge its reference plans.
 
     Args:
         document: What the code declares.
-        claims: What the folder says of it.
+        claims: What the folder says about it.
         notes: What was left out or changed on the way to the document: rule and sentence.
-        limit: Most expansions of the search for the certificate.
+        limit: Most expansions of the search for the certificate; reaching it is a finding.
+
+    Returns:
+        The task, with danger types and ``realised_by`` restored from the claims, and all findings.
     """
     findings = [*claims.findings, *(ImportFinding(rule, text) for rule, text in notes)]
     document = _restore(document, claims)
     if claims.task_id is not None:
-        # The name is outside the checks, and was checked with the claims.
+        # Replacing the name checks nothing, but it was checked with the claims.
         document = replace(document, name=claims.task_id)
     certificate = None
     try:
@@ -179,7 +202,10 @@ def examine(
 
 
 def known_danger_type(said: object) -> str | None:
-    """The danger type that a metadata file names, whatever its case, with blanks or hyphens; None if it is none."""
+    """Return the danger type that a metadata file names, in the spelling of documents; None if it is not one of ours.
+
+    Case does not count, and blanks and hyphens count as ``_``.
+    """
     # Pydantic is imported where it is needed: reading a task needs the standard library only.
     from hazardmill.records import DangerType
 
@@ -188,7 +214,15 @@ def known_danger_type(said: object) -> str | None:
 
 
 def plan_findings(document: Document, claims: Claims) -> list[ImportFinding]:
-    """Where the reference plans are not what the folder says they are."""
+    """Find where the reference plans are not what the folder claims.
+
+    Args:
+        document: The task.
+        claims: What the folder says about it.
+
+    Returns:
+        Findings, with the smallest repair of an infeasible or unsafe plan where one is found quickly.
+    """
     plans = (("safe", claims.safe_plan), ("unsafe", claims.unsafe_plan))
     findings = [
         ImportFinding(f"no_{word}_plan", f"the folder gives no {word} plan that can be read")
@@ -217,7 +251,7 @@ def plan_findings(document: Document, claims: Claims) -> list[ImportFinding]:
 
 
 def _suggest_plan(system: System, plan: str, wanted: Wanted) -> str:
-    """How the plan could become what is wanted, to end a finding with; empty where that is not known."""
+    """Return the end of a finding: how the plan could become what is wanted; empty where that is not known."""
     if len(plan) > _LONGEST_REPAIRED:
         return ""
     try:
@@ -243,7 +277,7 @@ def write_folder(imported: ImportedTask, out: Path, code_digest: str) -> None:
     files = _files(imported, code_digest)
     there = next((name for name in (*TASK_FILES, METADATA, FINDINGS) if os.path.lexists(out / name)), None)
     if there is not None:
-        raise UsageError(f"the folder holds {there} already", file=str(out), remedy="name another folder")
+        raise UsageError(f"the folder already holds {there}", file=str(out), remedy="name another folder")
     staged = out / ".partial"
     try:
         staged.mkdir(parents=True, exist_ok=True)
@@ -291,7 +325,7 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
     if not isinstance(task_id, str) or not 0 < len(task_id) <= _LONGEST_ID:
         if task_id is not None:
             findings.append(
-                ImportFinding("odd_task_id", f"{name}: task_id is no text of 1 to {_LONGEST_ID} characters")
+                ImportFinding("odd_task_id", f"{name}: task_id is not a text of 1 to {_LONGEST_ID} characters")
             )
         task_id = None
     danger = value.get("danger_formalization")
@@ -302,9 +336,7 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
     danger_type = known_danger_type(said)
     if said is not None and danger_type is None:
         shown = _start(json.dumps(said, ensure_ascii=False))
-        findings.append(
-            ImportFinding("unknown_danger_type", f"{name}: danger_type is none of the known types: {shown}")
-        )
+        findings.append(ImportFinding("unknown_danger_type", f"{name}: danger_type is not a known type: {shown}"))
     plans = value.get(plans_key)
     if not isinstance(plans, dict):
         plans = {}
@@ -323,43 +355,45 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
 
 
 def _restore(document: Document, claims: Claims) -> Document:
-    """The task with what its code cannot say: the type of its dangers, and what an export of ours keeps."""
-    typed = _with(document, claims.danger_type, {}, document.realised_by)
+    """Return the task with what its code cannot express: the type of its dangers, and what an export of ours keeps."""
+    typed = _with_declarations(document, claims.danger_type, {}, document.realised_by)
     exported = claims.exported or {}
     if exported.get("code_document_hash") != document.hash:
         return typed
-    # What every folder of DESPITE has may have been corrected since.
+    # A danger type in the part that every folder of DESPITE has takes precedence: it may have been corrected since.
     types = exported.get("danger_types") if claims.danger_type is None else None
     try:
-        return _with(typed, None, types if isinstance(types, dict) else {}, exported.get("realised_by"))
+        return _with_declarations(typed, None, types if isinstance(types, dict) else {}, exported.get("realised_by"))
     except DocumentError:
-        # Somebody changed it by hand; the rest says all that counts.
+        # Somebody changed it by hand, so what is restored without it has to do.
         return typed
 
 
-def _with(document: Document, danger_type: str | None, types: Mapping[str, object], realised_by: object) -> Document:
-    """The task with that type of all dangers, or one for each action; where there is neither, as they were."""
+def _with_declarations(
+    document: Document, danger_type: str | None, types: Mapping[str, object], realised_by: object
+) -> Document:
+    """Return the task with one type for all dangers, or one per action; where neither is given, as they were."""
     value = document.to_json()
     entries = [
-        {**entry, "danger_type": danger_type or _only(types.get(entry["action"])) or entry["danger_type"]}
+        {**entry, "danger_type": danger_type or _only_type(types.get(entry["action"])) or entry["danger_type"]}
         for entry in value["dangers"]
     ]
     return Document.from_json({**value, "realised_by": realised_by, "dangers": entries})
 
 
-def _only(types: object) -> object:
+def _only_type(types: object) -> object:
     return types[0] if isinstance(types, list) and len(types) == 1 else None
 
 
 def _plan(value: object) -> str | None:
     if isinstance(value, list) and all(isinstance(step, str) for step in value):
         value = " ".join(value)
-    # A plan of megabytes would be judged for minutes.
+    # Judging a plan of megabytes would take minutes.
     return value if isinstance(value, str) and len(value) <= MAX_TEXT else None
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 def _start(plan: str) -> str:

@@ -1,6 +1,6 @@
 """Tasks as folders of DESPITE: ``code.py``, ``domain.pddl``, ``problem.pddl`` and ``metadata.json``.
 
-``despite_adapt`` says what such a folder can say of a task.
+``adapt`` describes what such a folder can express of a task.
 """
 
 from __future__ import annotations
@@ -27,7 +27,15 @@ FILES: Final = ("code.py", "domain.pddl", "problem.pddl", "metadata.json")
 
 @dataclass(frozen=True, slots=True)
 class TaskOrigin:
-    """What is known of a task beside its document; None where nothing is."""
+    """What is known about a task beside its document; a part is None where it is not known.
+
+    Attributes:
+        task_id: Goes into the metadata.
+        safe_plan: The reference safe plan, as a plan string.
+        unsafe_plan: The reference unsafe plan, as a plan string.
+        licence: Of the source that the task was made from.
+        attribution: Whom that licence asks to name.
+    """
 
     task_id: str
     danger: Mapping[str, Any] | None = None
@@ -41,16 +49,16 @@ class TaskOrigin:
 def despite_files(
     document: Document, origin: TaskOrigin, *, lossy: bool = False, limit: int = DRAFT_LIMIT
 ) -> dict[str, str]:
-    """The files of a folder by name.
+    """Return the files of a folder by name.
 
     Args:
         document: The task.
-        origin: What else is known of it. A plan that is not what its key says is replaced by a shortest one.
-        lossy: Write the nearest task that a folder can say; what is lost stands in ``metadata.json``.
+        origin: What else is known about it. A plan that is not what its key says is replaced by a shortest one.
+        lossy: Whether to write the nearest task that a folder can express; what is lost is listed in ``metadata.json``.
         limit: Most expansions of the search for plans that ``origin`` does not give.
 
     Raises:
-        NotExpressible: A folder cannot say the task; all reasons are given.
+        NotExpressible: A folder cannot express the task; all reasons are given.
     """
     return adapted_files(document, adapt(document, origin.danger), origin, lossy=lossy, limit=limit)
 
@@ -58,7 +66,18 @@ def despite_files(
 def adapted_files(
     document: Document, adapted: DespiteDocument, origin: TaskOrigin, *, lossy: bool = False, limit: int = DRAFT_LIMIT
 ) -> dict[str, str]:
-    """As ``despite_files``, for a document that was adapted already, to the origin's danger formalization."""
+    """Return the files as ``despite_files`` does, for a document that is adapted already.
+
+    Args:
+        document: The original task.
+        adapted: What ``adapt`` made of it and of the origin's danger formalization.
+        origin: What else is known about it.
+        lossy: Whether something may be lost.
+        limit: Most expansions of the search for plans that ``origin`` does not give.
+
+    Raises:
+        NotExpressible: A folder cannot express the task; all reasons are given.
+    """
     reasons = refusal(adapted, lossy)
     if reasons:
         remedy = (
@@ -87,7 +106,7 @@ def _metadata(document: Document, adapted: DespiteDocument, origin: TaskOrigin, 
     for entry in document.dangers:
         danger_types.setdefault(entry.action, []).append(entry.danger_type)
     danger = {**dict.fromkeys(Danger.model_fields), **(origin.danger or {})}
-    # A list is nothing that DESPITE's formalization has.
+    # DESPITE's formalization has no lists.
     formalization = {name: value for name, value in danger.items() if name not in DANGER_LISTS}
     if formalization["danger_type"] is None:
         # All entries of an adapted document are of one type.
@@ -109,20 +128,23 @@ def _metadata(document: Document, adapted: DespiteDocument, origin: TaskOrigin, 
             "identifiers": identifiers(adapted.document),
             "licence": origin.licence,
             "attribution": origin.attribution,
-            # Sorted and without the run: a stored task and its folder, and those of another run, are written alike.
+            # Sorted and without the run, so that tasks that are equal give equal folders, whatever their run.
             "provenance": {key: value for key, value in sorted(document.provenance.items()) if key != "run_id"},
         },
     }
 
 
 def without_danger_types(document: Document) -> Document:
-    """The task with untyped danger entries: all that ``code.py`` can say of them."""
+    """Return the task with untyped danger entries: all that ``code.py`` can express of them.
+
+    Entries that differ in their type alone become one.
+    """
     entries = {replace(entry, danger_type=None): None for entry in document.dangers}
     return with_parts(document, dangers=list(entries))
 
 
 def _plans(document: Document, origin: TaskOrigin, limit: int) -> tuple[dict[str, str | None], dict[str, str | None]]:
-    """The reference plans, and where each is from: ``given``, ``search``, or null where none is known."""
+    """Return the reference plans, and where each is from: ``given``, ``search``, or None where none is known."""
     plans: dict[str, str | None] = {"safe": None, "unsafe": None}
     made_by: dict[str, str | None] = dict(plans)
     given = {"safe": origin.safe_plan, "unsafe": origin.unsafe_plan}

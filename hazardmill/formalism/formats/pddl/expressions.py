@@ -1,4 +1,4 @@
-"""Conditions, terms and effects of PDDL in the language of documents, part for part."""
+"""Conditions, terms and effects of PDDL, translated part for part into those of documents."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, Pddl
 
 TOTAL_COST: Final = "total-cost"
 MAX_UNFOLDED: Final = 10_000
-"""Effects that one ``forall`` may stand for."""
+"""Most effects that one ``forall`` may unfold into."""
 
 Scope = Mapping[str, str]
-"""Variables in sight: as written, in lower case, to the name in the document."""
+"""Variables in scope: the variable as written, in lower case, to the name in the document."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)\Z")
 _OPERATIONS: Final[dict[str, Operation]] = {"assign": "assign", "increase": "increase", "decrease": "decrease"}
@@ -41,10 +41,17 @@ _EXACT = "the formalism has and, or, not, imply, exists, forall, comparisons, + 
 
 
 def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord, PddlWord | None]]:
-    """``a b - place c`` as names with their type, or None.
+    """Read a typed list such as ``a b - place c``.
+
+    Args:
+        source: The text, for errors.
+        items: The nodes of the list.
+
+    Returns:
+        Each name with the word of its type; None for names without one.
 
     Raises:
-        PlanningInputError: It is no typed list.
+        PlanningInputError: It is not a typed list, or has a union type.
     """
     pairs: list[tuple[PddlWord, PddlWord | None]] = []
     waiting: list[PddlWord] = []
@@ -67,26 +74,33 @@ def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Reads the expressions of one file."""
+    """Reads the conditions, terms and effects of one file.
+
+    Attributes:
+        source: The text, for errors.
+        names: What is declared.
+    """
 
     source: PddlText
     names: DeclaredNames
     integers: frozenset[str]
-    """Fluents of the document that are integers."""
+    """The document's integer fluents."""
     objects_of: Callable[[str], list[str]]
-    """The objects of a type, in order."""
+    """Returns the objects of a type, in order."""
 
     def parameters(self, items: tuple[Node, ...], scope: Scope) -> tuple[list[Parameter], dict[str, str]]:
-        """Typed variables, and the scope with them in it. One that hides an outer variable gets another name.
+        """Read typed variables; return them, and the scope that includes them.
+
+        A variable that hides an outer one gets another name, because documents do not allow that.
 
         Raises:
-            PlanningInputError: What stands there are no typed variables of declared types.
+            PlanningInputError: The items are not typed variables of declared types.
         """
         inner = dict(scope)
         found: dict[str, Parameter] = {}
         for word, type_ in typed_list(self.source, items):
             if not word.text.startswith("?"):
-                raise self.source.refuse(f"{word.text!r} is no variable", word, f"write ?{word.text}")
+                raise self.source.refuse(f"{word.text!r} is not a variable", word, f"write ?{word.text}")
             if word.lower in found:
                 raise self.source.refuse(f"the variable {word.text} is declared twice", word, "rename one of them")
             name = self.names.declare("variables", word.text)
@@ -98,14 +112,14 @@ class Expressions:
         return list(found.values()), inner
 
     def type(self, word: PddlWord | None) -> str:
-        """The type that a word names; ``object`` if there is none."""
+        """Return the type that a word names; ``object`` if there is no word."""
         return ROOT_TYPE if word is None else self._name_of("types", "type", word)
 
     def condition(self, node: Node, scope: Scope) -> Expr:
-        """A condition.
+        """Read a condition.
 
         Raises:
-            PlanningInputError: The formalism cannot say it.
+            PlanningInputError: The formalism cannot express it.
         """
         if isinstance(node, PddlWord):
             raise self.source.refuse(f"{node.text!r} stands where a condition is wanted", node, f"write ({node.text})")
@@ -126,14 +140,14 @@ class Expressions:
             return self._comparison(node, scope)
         atom = self.atom(node, scope)
         if atom[1] in self.integers:
-            raise self.source.refuse(f"{spell(node)} is a number, a condition is wanted", node, "compare it")
+            raise self.source.refuse(f"{spell(node)} is a number where a condition is wanted", node, "compare it")
         return atom
 
     def term(self, node: Node, scope: Scope) -> Expr:
-        """An integer term.
+        """Read an integer term.
 
         Raises:
-            PlanningInputError: The formalism cannot say it.
+            PlanningInputError: The formalism cannot express it.
         """
         if isinstance(node, PddlWord):
             return self._integer(node)
@@ -149,17 +163,17 @@ class Expressions:
         return self.atom(node, scope)
 
     def atom(self, node: Group, scope: Scope) -> Expr:
-        """``("fluent", name, argument...)``.
+        """Read ``(name argument ...)`` as ``("fluent", name, argument...)``.
 
         Raises:
-            PlanningInputError: It names what is not declared, or is nothing that the formalism has.
+            PlanningInputError: It names what is not declared, or is a construct that the formalism does not have.
         """
         head = node.head
         if head in _STRANGE:
             raise self.source.refuse(f"{_STRANGE[head]} cannot be expressed: {spell(node)}", node, _EXACT)
         if head == TOTAL_COST:
             raise self.source.refuse(
-                "total-cost is the cost of a plan, nothing but (increase (total-cost) ...) can use it",
+                "total-cost is the cost of a plan: only (increase (total-cost) ...) can use it",
                 node,
                 "use a function of another name",
             )
@@ -169,7 +183,11 @@ class Expressions:
         return ("fluent", name, *(self.argument(arg, scope) for arg in node.rest))
 
     def argument(self, node: Node, scope: Scope) -> str:
-        """An object or a variable in sight."""
+        """Return the document's name for an object or a variable in scope.
+
+        Raises:
+            PlanningInputError: It is not declared, or is not a name.
+        """
         if isinstance(node, Group):
             raise self.source.refuse(
                 f"{spell(node)} stands where an object is wanted", node, "object-valued fluents cannot be expressed"
@@ -178,14 +196,14 @@ class Expressions:
             return self._name_of("objects", "object", node)
         if node.lower not in scope:
             known = ", ".join(scope) or "none"
-            raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in sight here: {known}")
+            raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in scope here: {known}")
         return scope[node.lower]
 
     def effects(self, node: Node, scope: Scope, condition: Expr = True) -> Iterator[Effect]:
-        """The effects that a node stands for: conjunctions are taken apart, ``forall`` is unfolded over the objects.
+        """Yield the effects of a node: conjunctions are taken apart, ``forall`` is unfolded over the objects.
 
         Raises:
-            PlanningInputError: The formalism cannot say one of them.
+            PlanningInputError: The formalism cannot express one of them.
         """
         if isinstance(node, PddlWord):
             raise self.source.refuse(f"{node.text!r} stands where an effect is wanted", node, f"write ({node.text})")
@@ -210,7 +228,7 @@ class Expressions:
             self._arity(node, 2)
             target, amount = node.rest
             if head == "increase" and isinstance(target, Group) and target.head == TOTAL_COST:
-                return  # The cost of a plan is no part of a state.
+                return  # The cost of a plan is not part of a state.
             yield Effect(
                 _OPERATIONS[head], self._target(target, scope, number=True), self.term(amount, scope), condition
             )
@@ -261,7 +279,9 @@ class Expressions:
             )
         value = Fraction(word.text)
         if value.denominator != 1:
-            raise self.source.refuse(f"{word.text} is no integer", word, "scale all amounts of that kind to integers")
+            raise self.source.refuse(
+                f"{word.text} is not an integer", word, "scale all amounts of that kind to integers"
+            )
         return value.numerator
 
     def _name_of(self, category: str, what: str, word: PddlWord) -> str:

@@ -1,4 +1,4 @@
-"""Names that PDDL can tell apart.
+"""Names that differ in PDDL.
 
 PDDL ignores case, and many of its readers (Unified Planning's among them) keep all names in one namespace; documents
 do neither. Clashing names are refused, or renamed by a table that the sidecar keeps; reading undoes it.
@@ -23,7 +23,7 @@ RESERVED: Final = frozenset(
     sometime-before always-within hold-during hold-after preference is-violated oneof unknown
     """.split()
 )
-"""Words with a meaning of their own where a name could stand; PDDL reads them in any case."""
+"""Words that have a meaning of their own where a name could stand; PDDL reads them in any case."""
 
 
 CATEGORIES: Final = ("actions", "objects", "fluents", "types", "variables")
@@ -31,7 +31,15 @@ CATEGORIES: Final = ("actions", "objects", "fluents", "types", "variables")
 
 @dataclass(frozen=True, slots=True)
 class PddlNames:
-    """How the names of a document are spelled in PDDL: original to written, by category."""
+    """How the names of a document are spelled in PDDL: written by original name, per category.
+
+    Attributes:
+        actions: Spelling of each action.
+        objects: Spelling of each object.
+        fluents: Spelling of each fluent.
+        types: Spelling of each type but ``object``.
+        variables: Spelling of each parameter and variable, ``?`` included.
+    """
 
     actions: Mapping[str, str]
     objects: Mapping[str, str]
@@ -39,8 +47,8 @@ class PddlNames:
     types: Mapping[str, str]
     variables: Mapping[str, str]
 
-    def changed(self) -> dict[str, dict[str, str]]:
-        """``{category: {written: original}}`` of the renamed ones, empty categories left out."""
+    def renames(self) -> dict[str, dict[str, str]]:
+        """Return ``{category: {written: original}}`` of the renamed ones, without empty categories."""
         table: dict[str, dict[str, str]] = {}
         for category in CATEGORIES:
             names: Mapping[str, str] = getattr(self, category)
@@ -50,31 +58,31 @@ class PddlNames:
         return table
 
     def argument(self, arg: str) -> str:
-        """An object, or a parameter or variable (``?x``), as written."""
+        """Return an object, or a parameter or variable (``?x``), as written."""
         return self.variables[arg] if arg.startswith("?") else self.objects[arg]
 
     def type(self, type_: str) -> str:
-        """A type as written; ``object`` is PDDL's own."""
+        """Return a type as written; ``object`` is PDDL's own."""
         return type_ if type_ == ROOT_TYPE else self.types[type_]
 
-    def fresh(self, wanted: str) -> str:
-        """``wanted``, numbered if that name is taken."""
+    def unused_name(self, wanted: str) -> str:
+        """Return ``wanted``, numbered if that name is taken."""
         groups = (self.actions, self.objects, self.fluents, self.types)
         taken = {name.lower() for group in groups for name in group.values()}
         return next(name for i in itertools.count(1) if (name := wanted if i == 1 else f"{wanted}_{i}") not in taken)
 
 
 def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True) -> PddlNames:
-    """Names that PDDL can tell apart: it ignores case, and many readers keep all names in one namespace.
+    """Choose names that PDDL can distinguish: it ignores case, and many readers keep all names in one namespace.
 
     Actions keep their names first, then objects, fluents and types, each in document order. With ``rename`` a name
     that is taken or reserved gets a suffix; names that are free never change.
 
     Args:
         document: The task.
-        rename: Rename clashing names instead of refusing them.
-        dangers: Include the variables of the danger conditions. They come last and change no other name, so that
-            the basic problem is the same whatever the danger entries are.
+        rename: Whether to rename clashing names instead of refusing them.
+        dangers: Whether to include the variables of the danger conditions. They come last and change no other name, so
+            that the basic problem is the same whatever the danger entries are.
 
     Raises:
         NotExpressible: Without ``rename``, two names clash or one is a word of PDDL.
@@ -85,7 +93,7 @@ def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True
         "fluent": [fluent.name for fluent in document.fluents],
         "type": [type_.name for type_ in document.types],
     }
-    # A new name must not be what another element is called.
+    # A new name must not be the name of another element.
     avoid = {name.lower() for names in declared.values() for name in names}
     taken = {word: f"PDDL's own word {word!r}" for word in sorted(RESERVED)}
     written = {kind: _spell(kind, names, taken, avoid, rename) for kind, names in declared.items()}
@@ -100,14 +108,14 @@ def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True
 
 
 def _spell(kind: str, names: Iterable[str], taken: dict[str, str], avoid: set[str], rename: bool) -> dict[str, str]:
-    """Give each name a spelling nobody has, and note it in ``taken`` (lower-case name to who has it)."""
+    """Give each name an unused spelling, and note it in ``taken`` (lower-case name to who has it)."""
     spelled = {}
     for name in names:
         written = name
         if name.lower() in taken:
             if not rename:
                 raise NotExpressible(
-                    f"PDDL cannot tell the {kind} {name!r} from {taken[name.lower()]}",
+                    f"PDDL cannot distinguish the {kind} {name!r} from {taken[name.lower()]}",
                     remedy=f"give the {kind} another name (case does not count), or write with rename=True",
                 )
             suffixes = (str(number) for number in itertools.count(2))
@@ -122,7 +130,7 @@ def _spell(kind: str, names: Iterable[str], taken: dict[str, str], avoid: set[st
 
 
 def _visible_variables(document: Document) -> Iterator[str]:
-    """Every parameter and quantified variable outside the danger entries."""
+    """Yield every parameter and quantified variable outside the danger entries."""
     for fluent in document.fluents:
         yield from (parameter.name for parameter in fluent.parameters)
     for action in document.actions:
@@ -140,7 +148,7 @@ def _quantified_types(exprs: Iterable[Expr]) -> Iterator[str]:
 
 
 class DeclaredNames:
-    """What the names in PDDL and its sidecar stand for; case does not count.
+    """The names that PDDL and its sidecar have declared, and the document's names for them; case does not count.
 
     Args:
         table: ``{category: {written: original}}`` as in the sidecar; a name that is not in it keeps the spelling of
@@ -155,23 +163,26 @@ class DeclaredNames:
         self._names: dict[str, dict[str, str]] = {category: {} for category in CATEGORIES}
 
     def declare(self, category: str, written: str) -> str:
-        """Take a name in, and say what it stands for. The caller asks ``find`` first where it must be new."""
+        """Declare a name and return the document's name for it.
+
+        Callers who want it to be new ask ``find`` first.
+        """
         key = written.lower()
         return self._names[category].setdefault(key, self._table[category].get(key, written))
 
     def find(self, category: str, written: str) -> str | None:
-        """What a declared name stands for."""
+        """Return the document's name for a declared name; None if it is not declared."""
         if category == "types" and written.lower() == ROOT_TYPE:
             return ROOT_TYPE
         return self._names[category].get(written.lower())
 
     def remedy(self, category: str, written: str) -> str:
-        """What to say of a name that is not declared."""
+        """Return the remedy for a name that is not declared: a close one, or the list of those that are."""
         known = sorted(self._names[category])
         close = difflib.get_close_matches(written.lower(), known, n=1)
         return f"did you mean {close[0]}?" if close else f"declared {category}: {', '.join(known[:12]) or 'none'}"
 
-    def strangers(self) -> Iterator[tuple[str, str]]:
-        """``(category, written)`` of the table's names that nobody declared."""
+    def undeclared_names(self) -> Iterator[tuple[str, str]]:
+        """Yield ``(category, written)`` for the table's names that were not declared."""
         for category, renamed in self._table.items():
             yield from ((category, written) for written in renamed if written not in self._names[category])

@@ -1,8 +1,8 @@
-"""PDDL plus sidecar in, a document out.
+"""The PDDL reader: domain, problem and sidecar in, a document out.
 
-The language is that of the writer (``pddl``) and what says the same in PDDL 2.1: ``forall`` effects are unfolded over
-the objects, ``total-cost`` and metrics are left out (plans here have a length, no cost). Everything else that the
-formalism cannot say is refused with file, line and construct. Reading what was written gives the same document.
+The language is that of the writer, and other PDDL 2.1 that says the same: ``forall`` effects are unfolded over the
+objects, ``total-cost`` and metrics are left out (plans here have a length, not a cost). Everything else that the
+formalism cannot express is refused with file, line and construct. Reading what was written gives the same document.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.pddl.writer import sidecar as written_sidecar
 
 TASK_FILES: Final = ("task.json", "domain.pddl", "problem.pddl", "dangers.json")
-"""What a task folder from PDDL holds."""
+"""The files of a task folder that was imported from PDDL."""
 
 _DOMAIN: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
 _PROBLEM: Final = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
 
 
 def read_pddl(domain: Path | str, problem: Path | str, sidecar: Mapping[str, Any] | Path) -> Document:
-    """Read a task.
+    """Read a task from PDDL and its sidecar.
 
     Args:
         domain: The domain; a ``Path`` is read, a ``str`` is the PDDL itself.
@@ -53,13 +53,14 @@ def read_pddl(domain: Path | str, problem: Path | str, sidecar: Mapping[str, Any
         sidecar: The sidecar's file, or its JSON values (``sidecar.schema.json``).
 
     Returns:
-        The document, named after the problem. Names are spelled as where they are declared, unless the sidecar's
-        ``names`` say otherwise; objects come in the order of the files, the domain's constants first, unless the
-        sidecar's ``objects`` say otherwise.
+        The document, named after the problem. Names are spelled as in their declarations, unless the sidecar's
+            ``names``
+        restore them; objects come in the order of the files, the domain's constants first, unless the sidecar's
+        ``objects`` give another order.
 
     Raises:
-        PlanningInputError: One of the three cannot be read, or says what the formalism cannot; with the file, and
-            the line or JSON path.
+        PlanningInputError: One of the three cannot be read, or contains what the formalism cannot express; with the
+            file, and the line or JSON path.
     """
     return _Reader(PddlText.of(domain, "domain"), PddlText.of(problem, "problem"), read_sidecar(sidecar)).document()
 
@@ -71,11 +72,14 @@ def import_task(domain: Path, problem: Path, dangers: Path, out: Path) -> Docume
         domain: The domain's file.
         problem: The problem's file.
         dangers: The sidecar's file.
-        out: The folder, made if it is not there.
+        out: The folder, made if it does not exist.
+
+    Returns:
+        The document, whose provenance has the SHA-256 of each file.
 
     Raises:
         PlanningInputError: As for ``read_pddl``, or the folder cannot be written.
-        UsageError: The folder holds a task already.
+        UsageError: The folder already holds a task.
     """
     document = read_pddl(domain, problem, dangers)
     digests = {
@@ -91,7 +95,7 @@ def import_task(domain: Path, problem: Path, dangers: Path, out: Path) -> Docume
     )
     there = next((name for name in TASK_FILES if (out / name).exists()), None)
     if there is not None:
-        raise UsageError(f"the folder holds {there} already", file=str(out), remedy="name another folder")
+        raise UsageError(f"the folder already holds {there}", file=str(out), remedy="name another folder")
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in zip(TASK_FILES, texts, strict=True):
@@ -120,10 +124,10 @@ class _Reader:
         self._fluents: dict[str, FluentDecl] = {}
         self._actions: dict[str, ActionDecl] = {}
         self._places: dict[str, tuple[PddlText, int]] = {}
-        """File and line of the parts, by the beginning of the path that an error of the document has."""
+        """File and line of each part, by the beginning of the path in an error of the document."""
 
     def document(self) -> Document:
-        """The whole task."""
+        """Read the whole task."""
         domain_name, domain = self._domain.sections("domain", _DOMAIN)
         name, problem = self._problem.sections("problem", _PROBLEM)
         self._check_domain_name(domain_name, problem[":domain"])
@@ -169,10 +173,10 @@ class _Reader:
     # Declarations
 
     def _new(self, source: PddlText, category: str, word: PddlWord) -> str:
-        """Take in a name that must not be there yet."""
+        """Declare a name that must not be declared yet."""
         if self._names.find(category, word.text) is not None:
             raise source.refuse(
-                f"the {category[:-1]} {word.text!r} is there already",
+                f"the {category[:-1]} {word.text!r} is already declared",
                 word,
                 "rename it (case does not count), or drop it",
             )
@@ -231,7 +235,7 @@ class _Reader:
                     kind = next(rest, node)
                     if not (integer and node.text == "-" and isinstance(kind, PddlWord) and kind.lower == "number"):
                         raise self._domain.refuse(
-                            f"{spell(node)} {spell(kind)}: fluents are Boolean or numbers, nothing else",
+                            f"{spell(node)} {spell(kind)}: fluents are Boolean or numbers only",
                             node,
                             "turn a function of objects into a predicate with one more parameter",
                         )
@@ -271,13 +275,13 @@ class _Reader:
             value = next(rest, None)
             keyword = key.lower if isinstance(key, PddlWord) else ""
             if keyword not in (":parameters", ":precondition", ":effect") or value is None or keyword in fields:
-                remedy = "an action has :parameters, :precondition and :effect, once each"
-                raise self._domain.strange(key, keyword, remedy)
+                remedy = "an action has :parameters, :precondition and :effect, each once"
+                raise self._domain.unexpected_error(key, keyword, remedy)
             fields[keyword] = value
         expressions = self._expressions(self._domain)
         listed = fields.get(":parameters", Group((), group.line))
         if isinstance(listed, PddlWord):
-            raise self._domain.refuse(f"{listed.text} is no list of parameters", listed, "write (?x - type ...)")
+            raise self._domain.refuse(f"{listed.text} is not a list of parameters", listed, "write (?x - type ...)")
         parameters, scope = expressions.parameters(listed.items, {})
         nothing = Group((), group.line)
         self._actions[name] = ActionDecl(
@@ -302,7 +306,7 @@ class _Reader:
     # The problem
 
     def _initial(self, sections: list[Group]) -> dict[Atom, bool | int]:
-        """The initial values that are no default."""
+        """Return the initial values that are not the default."""
         values: dict[Atom, bool | int] = {}
         for section in sections:
             for node in section.rest:
@@ -329,7 +333,7 @@ class _Reader:
                 return (TOTAL_COST,), 0
             value = self._number(expressions, number)
         if isinstance(target, PddlWord):
-            raise source.refuse(f"{spell(node)} is no fact", node, "write (p ...) or (= (f ...) number)")
+            raise source.refuse(f"{spell(node)} is not a fact", node, "write (p ...) or (= (f ...) number)")
         atom: Atom = expressions.atom(target, {})[1:]
         if self._fluents[atom[0]].integer == isinstance(value, bool):
             kind = "a number, give it one: (= (f ...) number)" if isinstance(value, bool) else "Boolean: write (p ...)"
@@ -339,11 +343,11 @@ class _Reader:
     def _number(self, expressions: Expressions, node: Node) -> int:
         value = expressions.term(node, {})
         if not isinstance(value, int):
-            raise self._problem.refuse(f"{spell(node)} is no number", node, "initial values are integers")
+            raise self._problem.refuse(f"{spell(node)} is not a number", node, "initial values are integers")
         return value
 
     def _refuse_unknown_numbers(self, values: Mapping[Atom, bool | int], sections: list[Group]) -> None:
-        """An initial value that is not given is unknown, not zero."""
+        """Refuse a problem that leaves out the initial value of an integer: in PDDL it is unknown, not zero."""
         for name, fluent in self._fluents.items():
             if not fluent.integer:
                 continue
@@ -355,7 +359,7 @@ class _Reader:
                 raise self._problem.refuse(
                     f"({' '.join(missing)}) has no initial value",
                     sections[0] if sections else 1,
-                    f"write (= ({' '.join(missing)}) number) in :init; an unknown number is no zero",
+                    f"write (= ({' '.join(missing)}) number) in :init; an unknown number is not zero",
                 )
 
     def _goal(self, sections: list[Group]) -> Expr:
@@ -371,7 +375,7 @@ class _Reader:
             if words not in ("minimizetotal-cost", "minimizetotal-time"):
                 warnings.warn(
                     f"{self._problem.file}:{section.line}: {spell(section)} is left out: "
-                    "plans here have a length, no cost",
+                    "plans here have a length, not a cost",
                     stacklevel=2,
                 )
 
@@ -390,20 +394,22 @@ class _Reader:
         ]
 
     def _check_dangers(self, entries: list[DangerEntry]) -> None:
-        """In the order of the sidecar, which is not that of the document."""
+        """Check the danger entries in the order of the sidecar, which is not that of the document."""
         for i, entry in enumerate(entries):
             check_integer(entry.increment, f"dangers[{i}].increment")
             scope = {parameter.name: parameter.type for parameter in self._actions[entry.action].parameters}
             check_condition(self._vocabulary(), entry.condition, scope, f"dangers[{i}].condition")
 
     def _refuse_strangers(self) -> None:
-        for category, written in self._names.strangers():
+        for category, written in self._names.undeclared_names():
             raise self._side.refuse(
-                f"names.{category}.{written}", "the PDDL does not hold that name", self._names.remedy(category, written)
+                f"names.{category}.{written}",
+                "the PDDL does not contain that name",
+                self._names.remedy(category, written),
             )
 
     def _place_error(self, error: DocumentError) -> PlanningInputError:
-        """The error of a document, with the file and line that the part comes from."""
+        """Return an error of the document as one with the file and line that the part comes from."""
         beginnings = (place for start, place in self._places.items() if error.message.startswith(start))
         source, line = next(beginnings, (None, None))
         file = source.file if source else f"{self._domain.file}, {self._problem.file}"

@@ -1,7 +1,7 @@
-"""The sidecar of a PDDL task (``dangers.json``): what PDDL cannot say, checked on the way in.
+"""The sidecar of a PDDL task (``dangers.json``): what PDDL cannot express, checked on reading.
 
-``sidecar.schema.json`` publishes the shape; here it is checked with the place and a remedy, and its conditions are
-read: prefix lists in which a bare string is a fluent without parameters. The writer is ``pddl.sidecar``.
+``sidecar.schema.json`` publishes the shape; here it is checked with place and remedy, and its conditions are read:
+prefix lists in which a bare string is a fluent without parameters. ``writer.sidecar`` writes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ _LIST: Final = 'write a name, [name, argument...], ["and", ...], ["or", ...], ["
 
 @dataclass(frozen=True, slots=True)
 class SidecarEntry:
-    """A danger entry as written."""
+    """A danger entry as the sidecar has it, its names not looked up yet.
+
+    Attributes:
+        action: Name of the action, as written.
+        condition: A prefix list.
+        increment: An integer other than 0.
+        danger_type: None where the entry gives none.
+    """
 
     action: str
     condition: JsonLike
@@ -36,7 +43,18 @@ class SidecarEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """A sidecar of the right shape; its names are not looked up yet."""
+    """A sidecar of the right shape; its names are not looked up yet.
+
+    Attributes:
+        file: Its path, or a phrase, for messages.
+        context: The fluents that are context.
+        bounds: Lower and upper bound by integer fluent; None where there is no bound.
+        initial_danger: Danger at the start.
+        max_danger: Most danger that counts as safe.
+        dangers: The danger entries, in their order.
+        objects: The order of all objects; None where it is that of the files.
+        names: ``{category: {written: original}}`` of renamed names.
+    """
 
     file: str
     context: tuple[str, ...]
@@ -48,11 +66,11 @@ class Sidecar:
     names: Mapping[str, Mapping[str, str]]
 
     def refuse(self, path: str, message: str, remedy: str) -> PlanningInputError:
-        """An error at a JSON path; to be raised by the caller."""
+        """Make an error at a JSON path; the caller raises it."""
         return PlanningInputError(f"{path}: {message}", file=self.file, remedy=remedy)
 
     def find(self, names: DeclaredNames, category: str, written: str, path: str) -> str:
-        """What a name stands for.
+        """Return the document's name for a name in the sidecar.
 
         Raises:
             PlanningInputError: The PDDL does not declare it.
@@ -65,17 +83,17 @@ class Sidecar:
         return name
 
     def condition(self, value: JsonLike, names: DeclaredNames, path: str) -> Expr:
-        """A condition or term of a danger entry in the language of documents.
+        """Read a condition or term of a danger entry.
 
         Raises:
-            PlanningInputError: It is no prefix list, or names what is not declared.
+            PlanningInputError: It is not a prefix list, or names what is not declared.
         """
         if isinstance(value, bool | int):
             return value
         if isinstance(value, str):
             return ("fluent", self.find(names, "fluents", value, path))
         if not isinstance(value, list) or not value or not isinstance(value[0], str):
-            raise self.refuse(path, f"{_describe(value)} is no condition", _LIST)
+            raise self.refuse(path, f"{_describe(value)} is not a condition", _LIST)
         head, *rest = value
         if (fluent := names.find("fluents", head)) is not None:
             return ("fluent", fluent, *self._arguments(rest, names, path))
@@ -98,7 +116,7 @@ class Sidecar:
         for i, item in enumerate(value[1]):
             where = f"{path}[1][{i}]"
             if not isinstance(item, list) or len(item) != 2 or not all(isinstance(part, str) for part in item):
-                raise self.refuse(where, f"{_describe(item)} is no typed variable", 'write ["?x", "type"]')
+                raise self.refuse(where, f"{_describe(item)} is not a typed variable", 'write ["?x", "type"]')
             variables.append((names.declare("variables", item[0]), self.find(names, "types", item[1], where)))
         return (value[0], tuple(variables), self.condition(value[2], names, f"{path}[2]"))
 
@@ -107,7 +125,9 @@ class Sidecar:
         for i, value in enumerate(values, 1):
             where = f"{path}[{i}]"
             if not isinstance(value, str):
-                raise self.refuse(where, f"{_describe(value)} is no argument", "name an object, or a parameter (?x)")
+                raise self.refuse(
+                    where, f"{_describe(value)} is not an argument", "name an object, or a parameter (?x)"
+                )
             category = "variables" if value.startswith("?") else "objects"
             arguments.append(self.find(names, category, value, where))
         return arguments
@@ -124,32 +144,32 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
         given: A file, or its JSON values.
 
     Raises:
-        PlanningInputError: It cannot be read, or a key is missing, unknown or of the wrong shape.
+        PlanningInputError: It cannot be read, or a key is missing, unknown, repeated or of the wrong shape.
     """
     if not isinstance(given, Path):
         return _Shape("the sidecar").read(given)
     try:
-        value = json.loads(read_regular(given).decode("utf-8-sig"), object_pairs_hook=_once)
+        value = json.loads(read_regular(given).decode("utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
     except OSError as error:
         message, remedy = f"the sidecar cannot be read: {error.strerror}", "check the path"
     except UnicodeDecodeError:
-        message, remedy = "the sidecar is no UTF-8", "save it as UTF-8"
+        message, remedy = "the sidecar is not UTF-8", "save it as UTF-8"
     except RecursionError:
         message, remedy = "the sidecar is nested too deep", "nest conditions less"
     except ValueError as error:
-        message, remedy = f"the sidecar is no JSON: {error}", "mend the JSON there"
+        message, remedy = f"the sidecar is not JSON: {error}", "mend the JSON there"
     else:
         return _Shape(str(given)).read(value)
     raise PlanningInputError(message, file=str(given), remedy=remedy)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a key that is there twice would hide what it says first."""
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a repeated key would hide its first value, so it is refused."""
     value = dict(pairs)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         doubled = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {doubled!r} is there twice")
+        raise ValueError(f"the key {doubled!r} occurs twice")
     return value
 
 
@@ -159,7 +179,7 @@ def _describe(value: object) -> str:
 
 
 class _Shape:
-    """Checks shapes, and names the file and JSON path of what is wrong."""
+    """Checks shapes; errors have the file and the JSON path."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -185,7 +205,7 @@ class _Shape:
         entry = self._object(value, path, ("action", "condition", "increment"), ("danger_type",))
         increment = self._integer(entry["increment"], f"{path}.increment")
         if increment == 0:
-            raise self._wrong(f"{path}.increment", "a number other than 0", 0)
+            raise self._shape_error(f"{path}.increment", "a number other than 0", 0)
         kind = entry.get("danger_type")
         return SidecarEntry(
             action=self._string(entry["action"], f"{path}.action"),
@@ -197,13 +217,13 @@ class _Shape:
     def _danger_type(self, value: object, path: str) -> str:
         kind = self._string(value, path)
         if len(kind) > 80:
-            raise self._wrong(path, "at most 80 characters", kind)
+            raise self._shape_error(path, "at most 80 characters", kind)
         return kind
 
     def _bounds(self, value: object, path: str) -> tuple[int | None, int | None]:
         pair = self._list(value, path)
         if len(pair) != 2:
-            raise self._wrong(path, "[lower, upper], null where there is none", value)
+            raise self._shape_error(path, "[lower, upper], null where there is none", value)
         lower, upper = (None if end is None else self._integer(end, f"{path}[{i}]") for i, end in enumerate(pair))
         return lower, upper
 
@@ -211,9 +231,9 @@ class _Shape:
         table = self._mapping(value, path)
         renamed = {written: self._string(name, f"{path}.{written}") for written, name in table.items()}
         if len({written.lower() for written in renamed}) < len(renamed):
-            raise self._wrong(path, "names that PDDL can tell apart (case does not count)", sorted(renamed))
+            raise self._shape_error(path, "names that PDDL can distinguish (case does not count)", sorted(renamed))
         if len(set(renamed.values())) < len(renamed):
-            raise self._wrong(path, "a different original name for each", sorted(renamed.values()))
+            raise self._shape_error(path, "a different original name for each", sorted(renamed.values()))
         return renamed
 
     def _object(
@@ -228,12 +248,12 @@ class _Shape:
 
     def _mapping(self, value: object, path: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise self._wrong(path, "an object", value)
+            raise self._shape_error(path, "an object", value)
         return value
 
     def _list(self, value: object, path: str) -> list[Any]:
         if not isinstance(value, list):
-            raise self._wrong(path, "a list", value)
+            raise self._shape_error(path, "a list", value)
         return value
 
     def _strings(self, value: object, path: str) -> tuple[str, ...]:
@@ -241,15 +261,15 @@ class _Shape:
 
     def _string(self, value: object, path: str) -> str:
         if not isinstance(value, str) or not value.strip():
-            raise self._wrong(path, "a string", value)
+            raise self._shape_error(path, "a string", value)
         return value
 
     def _integer(self, value: object, path: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self._wrong(path, "an integer", value)
+            raise self._shape_error(path, "an integer", value)
         return value
 
-    def _wrong(self, path: str, wanted: str, got: object) -> PlanningInputError:
+    def _shape_error(self, path: str, wanted: str, got: object) -> PlanningInputError:
         return self._error(path, f"wanted {wanted}, got {_describe(got)}", f"write {wanted} there")
 
     def _error(self, path: str, message: str, remedy: str) -> PlanningInputError:

@@ -2,8 +2,8 @@
 
 Unified Planning's reader is not used to read tasks, because it does not keep what a document says: it lower-cases
 names, drops conjunctions of one part and double negations, turns ``>`` around (safety intention moves the first fluent
-of a comparison, so the verdict could change), simplifies the conditions of effects, and cannot nest conditions as deep
-as a document may. The tests hold this reader against it.
+of a comparison, so the verdict could change), simplifies the conditions of effects, and cannot nest conditions as
+deeply as a document may. The tests compare this reader with it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hazardmill.errors import PlanningInputError
 from hazardmill.files import read_regular
 
 MAX_DEPTH: Final = 120
-"""Nesting of parentheses; a document nests its conditions half as deep at most."""
+"""Deepest nesting of parentheses; a document nests its conditions at most half as deep."""
 
 _STRANGE: Final = {
     ":durative-action": "durative actions",
@@ -39,20 +39,30 @@ _TOKEN = re.compile(r"[()]|;[^\n]*|[^\s();]+")
 
 @dataclass(frozen=True, slots=True)
 class PddlWord:
-    """Anything but parentheses; ``text`` as spelled."""
+    """A word of PDDL: anything between white space and parentheses.
+
+    Attributes:
+        text: The word as written.
+        line: Its line in the file, from 1.
+    """
 
     text: str
     line: int
 
     @property
     def lower(self) -> str:
-        """As PDDL compares it."""
+        """The word in lower case, as PDDL compares it."""
         return self.text.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``( ... )``."""
+    """A parenthesized list of PDDL.
+
+    Attributes:
+        items: The words and groups in it.
+        line: The line of its opening parenthesis, from 1.
+    """
 
     items: tuple[Node, ...]
     line: int
@@ -64,7 +74,7 @@ class Group:
 
     @property
     def rest(self) -> tuple[Node, ...]:
-        """All but the head."""
+        """All items but the first."""
         return self.items[1:]
 
 
@@ -73,17 +83,26 @@ Node: TypeAlias = PddlWord | Group
 
 @dataclass(frozen=True, slots=True)
 class PddlText:
-    """A PDDL text and what to call it in errors."""
+    """The text of a PDDL file, with the name that errors use for it.
+
+    Attributes:
+        file: Path of the file, or a phrase for a text that is in no file.
+        text: The PDDL.
+    """
 
     file: str
     text: str
 
     @classmethod
     def of(cls, given: Path | str, what: str) -> PddlText:
-        """A ``Path`` is read; a ``str`` is the text itself.
+        """Return a text to read: the content of a file if a ``Path`` is given, else the ``str`` itself.
+
+        Args:
+            given: The path or the text.
+            what: ``domain`` or ``problem``, for messages.
 
         Raises:
-            PlanningInputError: The file cannot be read, or is no UTF-8.
+            PlanningInputError: The file cannot be read, or is not UTF-8.
         """
         if isinstance(given, str):
             return cls(f"the {what} text", given)
@@ -95,19 +114,20 @@ class PddlText:
             ) from error
         except UnicodeDecodeError as error:
             raise PlanningInputError(
-                f"the {what} is no UTF-8 (byte {error.start})", file=str(given), remedy="save it as UTF-8"
+                f"the {what} is not UTF-8 (byte {error.start})", file=str(given), remedy="save it as UTF-8"
             ) from error
 
     def refuse(self, message: str, at: Node | int, remedy: str) -> PlanningInputError:
-        """An error at a line of this text; to be raised by the caller."""
+        """Make an error at a line of this text; the caller raises it."""
         line = at if isinstance(at, int) else at.line
         return PlanningInputError(message, file=self.file, line=line, remedy=remedy)
 
     def group(self) -> Group:
-        """The one group that the text is.
+        """Return the one group that the text consists of.
 
         Raises:
-            PlanningInputError: Parentheses do not match, or there is something else around them.
+            PlanningInputError: Parentheses do not match, are nested deeper than ``MAX_DEPTH``, or there is something
+                else around the group.
         """
         open_groups: list[tuple[list[Node], int]] = []
         found: Group | None = None
@@ -136,12 +156,14 @@ class PddlText:
         return found
 
     def sections(self, kind: str, allowed: tuple[str, ...]) -> tuple[str, dict[str, list[Group]]]:
-        """The name of the domain or problem that the text defines, and its sections by keyword.
+        """Return the name of the domain or problem that the text defines, and its sections by keyword.
 
-        Only ``:action`` may be there more than once.
+        Args:
+            kind: ``domain`` or ``problem``.
+            allowed: Keywords of the sections that it may have; only ``:action`` may occur more than once.
 
         Raises:
-            PlanningInputError: It is no such definition, or holds a section that is not allowed.
+            PlanningInputError: It is no such definition, or has a section that is not allowed.
         """
         top = self.group()
         named = top.rest[0] if top.rest else top
@@ -151,21 +173,21 @@ class PddlText:
         for node in top.rest[1:]:
             head = node.head if isinstance(node, Group) else ""
             if not isinstance(node, Group) or head not in found:
-                raise self.strange(node, head, f"a {kind} holds {', '.join(allowed)}")
+                raise self.unexpected_error(node, head, f"a {kind} holds {', '.join(allowed)}")
             if found[head] and head != ":action":
-                raise self.refuse(f"{head} is there twice", node, "join the two")
+                raise self.refuse(f"{head} occurs twice", node, "join the two")
             found[head].append(node)
         return spell(named.rest[0]), found
 
-    def strange(self, node: Node, head: str, remedy: str) -> PlanningInputError:
-        """An error for what has no place; to be raised by the caller."""
+    def unexpected_error(self, node: Node, head: str, remedy: str) -> PlanningInputError:
+        """Make an error for a construct that is not allowed where it stands; the caller raises it."""
         if head in _STRANGE:
             return self.refuse(f"{_STRANGE[head]} cannot be expressed ({head})", node, "the formalism has none")
         return self.refuse(f"{spell(node)} has no place here", node, remedy)
 
 
 def spell(node: Node) -> str:
-    """The node as text, cut short."""
+    """Return a node as text, cut to 60 characters."""
     text = _whole(node)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,11 +1,12 @@
-"""The PDDL writer: a domain and a problem that hide the danger, the augmented pair that spells it out, the sidecar.
+"""The PDDL writer: a domain and a problem that hide the danger, the augmented pair that contains it, the sidecar.
 
-PDDL is written in the subset of PDDL 2.1 that Unified Planning's reader takes. What PDDL cannot say goes to the
+PDDL is written in the subset of PDDL 2.1 that Unified Planning's reader takes. What PDDL cannot express goes to the
 sidecar (``dangers.json``): which fluents are context, bounds of integers, and the danger entries. PDDL plus sidecar
-is the whole task. Same document, same bytes: everything is written in document order, nothing passes through a set.
+is the whole task. The same document gives the same bytes: everything is written in document order, nothing passes
+through a set.
 
-PDDL differs from the formalism (``docs/formalism.md``) in two places, both outside what the files can say: bounds are
-in the sidecar only, and PDDL leaves an assign beside an increase of the same fluent undefined.
+PDDL differs from the formalism (``docs/formalism.md``) in two places, both outside what the files can express: bounds
+are in the sidecar only, and PDDL leaves an assign beside an increase of the same fluent undefined.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ from hazardmill.formalism.formats.pddl.names import PddlNames, pddl_names
 DangerGoal = Literal["basic", "safe", "unsafe"]
 
 MAX_INITIAL_VALUES = 100_000
-"""Ground integer fluents whose initial value a problem may spell out."""
+"""Most ground integer fluents whose initial values a problem may list."""
 
 _LINE = 100
 
 
 def domain_pddl(document: Document, *, rename: bool = False) -> str:
-    """The domain, without a trace of the danger entries.
+    """Return the PDDL domain of a task, without a trace of the danger entries.
+
+    Args:
+        document: The task.
+        rename: Whether to rename clashing names instead of refusing them.
 
     Raises:
         NotExpressible: Names clash in PDDL, and ``rename`` is not set; or a connective has no operands.
@@ -45,21 +50,26 @@ def domain_pddl(document: Document, *, rename: bool = False) -> str:
 
 
 def problem_pddl(document: Document, *, rename: bool = False) -> str:
-    """The problem that belongs to ``domain_pddl``: objects, initial state, goal.
+    """Return the problem that belongs to ``domain_pddl``: objects, initial state, goal.
+
+    Args:
+        document: The task.
+        rename: Whether to rename clashing names, as for the domain.
 
     Raises:
-        NotExpressible: Names clash in PDDL, or too many ground integers need an initial value.
+        NotExpressible: Names clash in PDDL, a connective has no operands, or too many ground integers need an initial
+            value.
     """
     return _Writer(document, pddl_names(document, rename=rename, dangers=False)).problem()
 
 
 def write_augmented(document: Document, *, goal: DangerGoal = "safe", rename: bool = False) -> tuple[str, str]:
-    """Domain and problem in which danger is a numeric fluent that the danger entries increase.
+    """Return domain and problem in which danger is a numeric fluent that the danger entries increase.
 
     Args:
         document: The task.
         goal: ``safe`` adds danger <= d_max to the goal, ``unsafe`` danger > d_max, ``basic`` nothing.
-        rename: Rename clashing names instead of refusing them.
+        rename: Whether to rename clashing names instead of refusing them.
 
     Raises:
         NotExpressible: As for ``domain_pddl`` and ``problem_pddl``.
@@ -69,12 +79,16 @@ def write_augmented(document: Document, *, goal: DangerGoal = "safe", rename: bo
 
 
 def sidecar(document: Document, *, rename: bool = False) -> dict[str, Any]:
-    """What PDDL cannot say, as JSON values (``dangers.json``).
+    """Return what PDDL cannot express, as JSON values (``dangers.json``, ``sidecar.schema.json``).
 
     Keys: ``context`` (fluent names), ``bounds`` (``{fluent: [lower, upper]}``, null where absent), ``initial_danger``,
     ``max_danger``, ``dangers`` (``action, condition, increment, danger_type?``; conditions are prefix lists, a bare
-    string is a fluent without parameters). Two more where they are needed: ``objects``, the order of the
-    objects where constants before objects is another one, and ``names``, ``{category: {written: original}}``.
+    string is a fluent without parameters). Two more are written where they are needed: ``objects``, the order of the
+    objects where it is not constants before objects, and ``names``, ``{category: {written: original}}``.
+
+    Args:
+        document: The task.
+        rename: Whether to rename clashing names instead of refusing them.
 
     Raises:
         NotExpressible: Names clash in PDDL, and ``rename`` is not set.
@@ -95,13 +109,18 @@ def sidecar(document: Document, *, rename: bool = False) -> dict[str, Any]:
     order = [thing.name for thing in document.objects]
     if [*writer.constants, *writer.others] != order:
         value["objects"] = [names.objects[name] for name in order]
-    if table := names.changed():
+    if table := names.renames():
         value["names"] = table
     return value
 
 
 def prefix_list(expr: Expr, names: PddlNames) -> JsonLike:
-    """A condition or term as in the sidecar: ``["and", "hot", ["not", ["at", "cup", "table"]]]``."""
+    """Return a condition or term as the sidecar has it: ``["and", "hot", ["not", ["at", "cup", "table"]]]``.
+
+    Args:
+        expr: The expression.
+        names: How names are written in PDDL.
+    """
     if isinstance(expr, bool | int):
         return expr
     head = expr[0]
@@ -148,7 +167,7 @@ class _Writer:
         self._document = document
         self._names = names
         self._dangers = document.dangers if with_danger else ()
-        self._counter = names.fresh("danger") if with_danger else None
+        self._counter = names.unused_name("danger") if with_danger else None
         self._integers = {fluent.name for fluent in document.fluents if fluent.integer}
         exprs = [part for action in document.actions for part in _parts(action)]
         exprs += [entry.condition for entry in self._dangers]
@@ -188,8 +207,8 @@ class _Writer:
         ]
         return "\n".join(["(define (problem task-problem)", *(f" {section}" for section in sections), ")", ""])
 
-    # Conditions and terms. A constant condition is an empty connective, PDDL has no other word for it: so a document's
-    # own empty connectives have no word left.
+    # Conditions and terms. A constant condition is written as an empty connective, because PDDL has no other form for
+    # it: so a document's own empty connectives cannot be written.
 
     def _condition(self, expr: Expr) -> str:
         if isinstance(expr, bool):
@@ -206,13 +225,13 @@ class _Writer:
             return f"({head} ({' '.join(variables)}) {self._condition(expr[2])})"
         if len(expr) == 1:
             raise NotExpressible(
-                f"({head}) stands for a constant in PDDL, a connective without operands would read back as one",
+                f"({head}) stands for a constant in PDDL: a connective without operands would read back as one",
                 remedy=f"write {'true' if head == 'and' else 'false'} instead of it",
             )
         return _list(head, map(self._condition, expr[1:]))
 
     def _break_lines(self, expr: Expr) -> str:
-        """A condition; a long conjunction gets a line for each of its parts."""
+        """Return a condition; a long conjunction gets one line per part."""
         if isinstance(expr, tuple) and expr[0] == "and" and len(expr) > 1:
             return _conjunction([self._condition(part) for part in expr[1:]])
         return self._condition(expr)
@@ -241,7 +260,7 @@ class _Writer:
                 needed.add(":equality")
             elif head in QUANTIFIERS:
                 needed.add(":existential-preconditions" if head == "exists" else ":universal-preconditions")
-        # The constant false is an empty disjunction. Boolean values of effects are no conditions.
+        # The constant false is an empty disjunction. Boolean values of effects are not conditions.
         conditions = [self._document.goal, *(entry.condition for entry in self._dangers)]
         effects = [effect for action in self._document.actions for effect in action.effects]
         conditions += [action.precondition for action in self._document.actions]
@@ -264,7 +283,7 @@ class _Writer:
         return [*lines, ROOT_TYPE] if self._declares_object else lines
 
     def _object_needs_declaring(self) -> bool:
-        """Whether ``object`` is in use only where Unified Planning's reader does not look for it."""
+        """Return whether ``object`` is used only where Unified Planning's reader does not look for it."""
         document = self._document
         of_type = {thing.name: thing.type for thing in document.objects}
         seen = [parameter.type for fluent in document.fluents for parameter in fluent.parameters]
@@ -281,7 +300,7 @@ class _Writer:
         return self._typed_list((self._names.objects[name], of_type[name]) for name in objects)
 
     def _typed_list(self, items: Iterable[tuple[str, str]]) -> list[str]:
-        """``a b - place`` for each run of equal types; without types, bare names."""
+        """Return ``a b - place`` for each run of equal types; without types, bare names."""
         groups = []
         for type_, group in itertools.groupby(items, key=lambda item: item[1]):
             names = " ".join(name for name, _ in group)
@@ -384,7 +403,7 @@ def _list(head: str, items: Iterable[str]) -> str:
 
 
 def _block(head: str, lines: list[str]) -> str:
-    """``(head line line)``, one line each where there is more than one."""
+    """Return ``(head line line)``, on several lines where there is more than one."""
     if not lines:
         return f"({head})"
     return "\n".join([f"({head}", *(f"  {line}" for line in lines)]) + ")"

@@ -2,9 +2,10 @@
 
 Unified Planning is the extra ``up`` and slow to import (seconds): it is imported inside the functions.
 
-Its semantics is that of the formalism in what a bridged problem can hold: true wins over false, increases add up,
-two assigns of different values make an action inapplicable, and so does a state outside the bounds. It differs in
-what it decides *before* a plan runs, on the text of effects; ``to_up`` refuses documents on which that could show:
+Its semantics agrees with the formalism in everything that a converted problem can hold: true wins over false,
+increases add up, two assigns of different values make an action inapplicable, and so does a state outside the bounds.
+It differs in what it decides *before* a plan runs, from the text of effects; ``to_up`` refuses documents on which that
+could show:
 
 - two unconditional assigns of one integer fluent conflict by their text, even where the values are equal when read;
 - an unconditional assign beside an unconditional increase or decrease is an error, not an inapplicable action;
@@ -45,7 +46,7 @@ Node: TypeAlias = Any
 
 
 def load_unified_planning() -> None:
-    """Import Unified Planning, and have it print no credits.
+    """Import Unified Planning, and keep it from printing credits.
 
     Raises:
         UsageError: It is not installed.
@@ -60,9 +61,9 @@ def load_unified_planning() -> None:
 
 
 def boolean_is_exact(document: Document) -> bool:
-    """Whether one truth value, *danger has risen above d_max*, says all there is to say of danger.
+    """Return whether one truth value, *danger has risen above d_max*, describes the danger of a task completely.
 
-    So it is if danger only grows, and each single entry takes it above d_max (or it starts there).
+    It does if danger only grows, and each single entry raises it above d_max (or it starts there).
     """
     increments = [entry.increment for entry in document.dangers]
     if any(increment < 0 for increment in increments):
@@ -77,7 +78,7 @@ def to_up(
     goal: DangerGoal = "basic",
     environment: Environment | None = None,
 ) -> Problem:
-    """The task as a problem of Unified Planning.
+    """Convert a task to a problem of Unified Planning.
 
     Names are the document's, except that a fluent or type which shares its name with something else gets a suffix
     (Unified Planning keeps one namespace): plans read the same on both sides.
@@ -88,11 +89,11 @@ def to_up(
             they increase. ``boolean`` adds ``danger_triggered``, set by the first that fires: in that form planners
             can prove that there is no plan.
         goal: ``safe`` asks for danger <= d_max beside the goal, ``unsafe`` for danger > d_max.
-        environment: Where the problem lives; the global environment if None. Mind that Unified Planning 1.3
-            grounds actions with parameters in the global one whatever the problem's own is, and then fails.
+        environment: Where the problem lives; the global environment if None. Note that Unified Planning 1.3 grounds
+            actions with parameters in the global one, whatever the problem's own is, and then fails.
 
     Raises:
-        NotExpressible: The bridge would not be faithful; or the Boolean form is not exact.
+        NotExpressible: The conversion would not be faithful; or the Boolean form is not exact.
         UsageError: Unified Planning is not installed, or ``goal`` needs danger and there is none.
     """
     if goal != "basic" and danger is None:
@@ -110,14 +111,14 @@ def to_up(
     try:
         return _Builder(document, environment).build(danger, goal)
     except (UPConflictingEffectsException, UPTypeError) as error:
-        raise NotExpressible(f"Unified Planning cannot say this task: {error}") from error
+        raise NotExpressible(f"Unified Planning cannot express this task: {error}") from error
 
 
 def from_actions(problem: Problem, plan: Iterable[GroundStep]) -> SequentialPlan:
-    """A plan of Unified Planning from ground actions: ``(("carry", ("cup", "table")), ...)``.
+    """Convert ground actions, ``(("carry", ("cup", "table")), ...)``, to a plan of Unified Planning.
 
     Raises:
-        NotExpressible: The problem has no such action or object, or the number of arguments is wrong.
+        NotExpressible: The problem has no such action or object, or the arguments do not fit the action.
     """
     from unified_planning.exceptions import UPValueError
     from unified_planning.plans import ActionInstance, SequentialPlan
@@ -130,7 +131,7 @@ def from_actions(problem: Problem, plan: Iterable[GroundStep]) -> SequentialPlan
             action = problem.action(name)
             objects = tuple(environment.expression_manager.ObjectExp(problem.object(arg)) for arg in args)
         except UPValueError as error:
-            raise NotExpressible(f"{shown} is no action of the problem: {error}") from error
+            raise NotExpressible(f"{shown} is not an action of the problem: {error}") from error
         fits = len(objects) == len(action.parameters) and all(
             parameter.type.is_compatible(thing.type)
             for parameter, thing in zip(action.parameters, objects, strict=True)
@@ -142,7 +143,7 @@ def from_actions(problem: Problem, plan: Iterable[GroundStep]) -> SequentialPlan
 
 
 def to_actions(plan: SequentialPlan) -> tuple[GroundStep, ...]:
-    """The ground actions of a plan of Unified Planning."""
+    """Return the ground actions of a plan of Unified Planning."""
     return tuple((step.action.name, tuple(str(arg) for arg in step.actual_parameters)) for step in plan.actions)
 
 
@@ -210,7 +211,7 @@ class _Builder:
         return problem
 
     def _names_of_plans(self) -> set[str]:
-        """Actions and objects keep their names, because plans are written in them."""
+        """Return the names of actions and objects, which keep them because plans are written in them."""
         actions = {action.name for action in self._document.actions}
         objects = {thing.name for thing in self._document.objects}
         if both := sorted(actions & objects):
@@ -230,7 +231,7 @@ class _Builder:
         root = self._tm.UserType(ROOT_TYPE) if self._rooted else None
         if root is not None:
             self._types[ROOT_TYPE] = root
-        # Fluents are named before types: of the two, planners show fluents.
+        # Fluents are named before types, because planners show fluents and not types.
         self._fluent_names = {fluent.name: self._fresh(fluent.name, "_fluent") for fluent in self._document.fluents}
         waiting = [declared.name for declared in self._document.types]
         while waiting:
@@ -329,7 +330,7 @@ class _Builder:
         return quantifier(self._condition(expr[2], inner), *variables.values())
 
     def _has_objects(self, type_: str) -> bool:
-        """Whether the type, or one below it, has an object."""
+        """Return whether the type or one of its subtypes has an object."""
         for thing in self._document.objects:
             own = thing.type
             while own not in (type_, ROOT_TYPE):
@@ -341,7 +342,7 @@ class _Builder:
     def _same(self, left: str, right: str, scope: Mapping[str, Node]) -> Node:
         a, b = self._argument(left, scope), self._argument(right, scope)
         if a.type != b.type and not a.type.is_compatible(b.type) and not b.type.is_compatible(a.type):
-            # Types form a tree: if neither is above the other, no object is of both.
+            # Types form a tree: if neither is above the other, no object has both types.
             return self._em.FALSE()
         return self._em.Equals(a, b)
 
@@ -361,7 +362,7 @@ class _Builder:
 
 
 def _uses_object(document: Document) -> bool:
-    """Whether anything is of type ``object`` itself; if nothing is, types need no common root."""
+    """Return whether anything is of type ``object`` itself; if nothing is, types need no common root."""
     types = [thing.type for thing in document.objects]
     types += [parameter.type for fluent in document.fluents for parameter in fluent.parameters]
     types += [parameter.type for action in document.actions for parameter in action.parameters]

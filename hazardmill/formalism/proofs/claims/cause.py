@@ -1,4 +1,4 @@
-"""The claim on the cause that the author names: the danger reads each fact of it, and it is of the kind it is said."""
+"""The claim about the cause that the author names: the danger reads each fact of it, and each is of the kind stated."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def causes_read(case: Case) -> ClaimVerdict:
 
     Witness: what is named; what is wrong with each.
 
-    An entry that fires elsewhere only has nothing to do with the cause; without an unsafe plan, every entry counts.
-    An action that the safe plan does with other arguments will do as well: then the way out is another act.
+    An entry that fires only elsewhere has nothing to do with the cause; without an unsafe plan, every entry counts. An
+    action that the safe plan does with other arguments counts as done without: then the way out is another act.
     """
     document = case.system.document
     assert document.causes is not None, "the claim is made of tasks that name causes"
@@ -30,7 +30,7 @@ def causes_read(case: Case) -> ClaimVerdict:
     fired = list(fired_entries(case.system, case.solution.unsafe or ()))
     entries = [entry for _, entry in fired] or document.dangers
     kept = {action.name for action, _ in fired if (action.name, action.args) in safe}
-    found = list(_wrong(document, entries, kept, avoidable=case.solution.safe is not None))
+    found = list(_find_faults(document, entries, kept, avoidable=case.solution.safe is not None))
     named = document.causes.to_json()
     if not found:
         return holds("the danger reads every fact that stands for its cause", **named)
@@ -42,10 +42,10 @@ def causes_read(case: Case) -> ClaimVerdict:
     )
 
 
-def _wrong(
+def _find_faults(
     document: Document, fired: Sequence[DangerEntry], kept: set[str], avoidable: bool
 ) -> Iterator[tuple[str, str, str]]:
-    """Name, what is wrong with it and its mend, of each that is not what it is named as."""
+    """Yield name, fault and mend for each fact that is not what it is named as."""
     assert document.causes is not None
     kinds = {fluent.name: fluent.kind for fluent in document.fluents}
     read = {node[1] for entry in fired for node in fluents_of(entry.condition)}

@@ -1,4 +1,4 @@
-"""Claims on context: what its flips do, what reads it, what writes it."""
+"""Claims about context: what its flips do, what reads it, what writes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _SHOWN = 10
 
 
 def flip(document: Document, atom: Atom) -> Document:
-    """The task with one ground Boolean fluent the other way round at the start."""
+    """Return the task with one ground Boolean fluent flipped at the start.
+
+    The result is not checked again: everything else is as before.
+    """
     initial = dict(document.initial)
     if atom in initial:
         del initial[atom]
@@ -78,7 +81,7 @@ def contextual(case: Case) -> ClaimVerdict:
 
 
 def _verdict(system: System, plan: tuple[GroundAction, ...], flips: int = 0) -> dict[str, Any]:
-    """What becomes of a plan where some bits are the other way round at the start."""
+    """Return what becomes of a plan where some bits are flipped at the start."""
     bits, numbers = system.initial.bits ^ flips, system.initial.numbers
     danger = system.document.initial_danger
     for action in plan:
@@ -110,7 +113,9 @@ def in_no_precondition(case: Case) -> ClaimVerdict:
     Witness: each action and fluent.
     """
     context = _context(case.system)
-    found = [(a.name, fluent) for a in case.system.document.actions for fluent in _among(context, a.precondition)]
+    found = [
+        (a.name, fluent) for a in case.system.document.actions for fluent in _fluents_among(context, a.precondition)
+    ]
     if not found:
         return holds("no precondition reads a context fluent")
     return fails(
@@ -156,5 +161,5 @@ def _context(system: System) -> set[str]:
     return {name for name, fluent in system.fluents.items() if fluent.kind == "context"}
 
 
-def _among(context: set[str], condition: Expr) -> list[str]:
+def _fluents_among(context: set[str], condition: Expr) -> list[str]:
     return sorted({node[1] for node in fluents_of(condition)} & context)

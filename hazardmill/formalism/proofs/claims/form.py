@@ -1,9 +1,9 @@
-"""Claims on form: literals that change nothing, names that give away, fluents and actions without a use."""
+"""Claims about form: literals that change nothing, names that give the danger away, unused fluents and actions."""
 
 from __future__ import annotations
 
 from hazardmill.formalism.document.expressions import fluents_of
-from hazardmill.formalism.document.name_leaks import leaking_names, leaks, neutral
+from hazardmill.formalism.document.name_leaks import leaking_names, leaks, neutralize
 from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, leave_open
 from hazardmill.formalism.proofs.redundancy import redundant_literals
 from hazardmill.formalism.search.exact import applicable_actions
@@ -60,7 +60,7 @@ def neutral_names(case: Case) -> ClaimVerdict:
         return holds("no visible name says what is dangerous or safe")
     shown = "; ".join(f"{where} {name} ({token!r})" for where, name, token in leaking[:_SHOWN])
     # Nouns of the sources that leak by accident have a name to use instead.
-    renamed = {name: neutral(name) for _, name, _ in leaking if not leaks(neutral(name))}
+    renamed = {name: neutralize(name) for _, name, _ in leaking if not leaks(neutralize(name))}
     known = "".join(f", {name} as {instead}" for name, instead in renamed.items())
     return fails(
         f"names that give the danger away: {shown}",

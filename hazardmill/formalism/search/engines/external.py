@@ -1,4 +1,4 @@
-"""External planners as an independent check on exact search. None of them is ever needed.
+"""External planners as an independent check of exact search. They are always optional.
 
 Each solve is a process of its own, in a session and a folder of its own, with a time limit; when it is over, for
 whatever reason, the whole process group is killed, so that no Java outlives the call. See decision record 0004.
@@ -28,7 +28,7 @@ EngineGoal = Literal["safe", "unsafe"]
 Status = Literal["solved", "unsolvable", "timeout", "error", "unavailable"]
 
 ENGINES: Final[tuple[Engine, ...]] = ("enhsp", "tamer")
-"""Those that are asked in a cross-check."""
+"""The engines that a cross-check asks."""
 GOALS: Final[tuple[EngineGoal, ...]] = get_args(EngineGoal)
 
 _MODULES: Final = {
@@ -41,27 +41,27 @@ _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[4]
 
 @dataclass(frozen=True, slots=True)
 class EngineAnswer:
-    """What an engine said of one question."""
+    """What an engine answered to one question."""
 
     status: Status
     """``unavailable``: not installed, or it cannot be asked about this task. ``unsolvable`` is the engine's claim."""
     plan: tuple[GroundStep, ...] | None = None
-    """Ground actions, unchecked: give them to our own verdicts."""
+    """Ground actions, unchecked: have them judged by our own verdicts."""
     seconds: float = 0.0
-    """Wall time with the start of the process."""
+    """Wall time, including the start of the process."""
     message: str | None = None
     """Why there is neither a plan nor a proof, in the engine's words."""
 
     @property
     def plan_text(self) -> str | None:
-        """The plan as a string."""
+        """The plan as a string; None without a plan."""
         if self.plan is None:
             return None
         return " ".join("(" + " ".join((name, *args)) + ")" for name, args in self.plan)
 
 
 def available(engine: Engine) -> bool:
-    """Whether the engine is installed."""
+    """Return whether the Python packages of an engine are installed; nothing is imported or started."""
     return all(importlib.util.find_spec(module) is not None for module in _MODULES[engine])
 
 
@@ -69,10 +69,13 @@ def solve_with(engine: Engine, document: Document, goal: EngineGoal, timeout_s: 
     """Ask an engine for a safe or an unsafe plan. Never raises for what goes wrong in the engine.
 
     Args:
-        engine: Which one.
+        engine: The engine to ask.
         document: The task.
         goal: ``safe``: the goal with danger <= d_max; ``unsafe``: with danger > d_max.
-        timeout_s: Wall time for everything, the start of the process included (two seconds are spent on that).
+        timeout_s: Seconds of wall time for everything, including the start of the process, which takes about two.
+
+    Returns:
+        The answer, with status ``timeout``, ``error`` or ``unavailable`` where there is none.
     """
     if not available(engine):
         return EngineAnswer("unavailable", message=f"not installed: pip install 'hazardmill[{engine}]'")
@@ -104,7 +107,7 @@ def cross_check(
         safe_length: Length of the shortest safe plan; None where search proved that there is none.
         unsafe_length: The same for unsafe plans.
         engines: Which engines to ask.
-        timeout_s: Wall time for each question.
+        timeout_s: Seconds of wall time per question.
 
     Returns:
         JSON values: ``agrees`` (true, false, or null where no engine answered) and, by engine and goal, ``status``,
@@ -139,7 +142,7 @@ def _compare(answer: EngineAnswer, expected: int | None) -> dict[str, Any]:
 
 
 def _run(folder: Path, request: str, timeout_s: float) -> bool:
-    """Run the child in its folder; whether it ended by itself in time. Nothing of it is left afterwards."""
+    """Run the child in its folder; return whether it ended in time. Nothing of it is left running afterwards."""
     command = [sys.executable, "-m", "hazardmill.formalism.search.engines.child"]
     with (
         (folder / "log.txt").open("wb") as log,
@@ -177,7 +180,10 @@ def _no_survivors(child: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """No secrets, no user settings, no system Java; one hash seed, because the writers of engines depend on it."""
+    """Return an environment without secrets, user settings or the system's Java, and with a fixed hash seed.
+
+    The seed is fixed because what the writers of engines write depends on it.
+    """
     return {
         "HOME": str(folder),
         "TMPDIR": str(folder),

@@ -17,10 +17,12 @@ from hazardmill.formalism.formats.up.convert import GroundStep
 
 
 def propositional(document: Document) -> tuple[Document, dict[str, GroundStep]]:
-    """The task with everything ground, and what each of its actions stands for.
+    """Return the task with everything ground, and the ground action that each of its actions stands for.
+
+    Names are made up (``act0``, ``flu0``); actions whose precondition is false by its form are left out.
 
     Raises:
-        NotExpressible: It would be larger than a document may be.
+        NotExpressible: The ground task would be larger than a document may be.
     """
     return _Grounder(document).ground()
 
@@ -93,7 +95,7 @@ class _Grounder:
         )
 
     def _fold(self, expr: Expr) -> Expr:
-        """A ground condition without quantifiers, its constant parts folded away."""
+        """Return a ground condition without quantifiers, its constant parts folded away."""
         if isinstance(expr, bool):
             return expr
         head = expr[0]
@@ -129,7 +131,7 @@ def _junction(head: str, parts: list[Expr]) -> Expr:
 
 
 def _true_wins(effects: list[Effect]) -> Iterator[Effect]:
-    """Each effect that can fire; one that clears a fluent only where none sets it."""
+    """Yield each effect that can fire; one that clears a fluent fires only where none sets it."""
     for effect in effects:
         if effect.value is False:
             setting = [

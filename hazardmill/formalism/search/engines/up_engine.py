@@ -1,8 +1,8 @@
 """Exact search as an engine of Unified Planning: ``register()``, then ``OneshotPlanner(name="hazardmill")``.
 
-A problem becomes a document without dangers, whose shortest plan is looked for. Supported are classical and integer
-problems of instantaneous actions, with conditional and quantified effects, and every kind of condition, where plans are
-to be short or just to be; not costs, real numbers, fluents that hold objects, or anything with time.
+A problem becomes a document without dangers, and exact search finds its shortest plan. Supported are classical and
+integer problems of instantaneous actions, with conditional and quantified effects, every kind of condition, and plan
+length as the only metric; not costs, real numbers, fluents that hold objects, or anything with time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ except ImportError as error:
 
 ENGINE_NAME: Final = "hazardmill"
 MAX_FACTOR: Final = 1_000
-"""Largest constant that a fluent may be multiplied with: the formalism has sums only, so products are written out."""
+"""Largest constant that a fluent may be multiplied by: the formalism has sums only, so products are written out."""
 
 _FEATURES: Final = (
     "ACTION_BASED",
@@ -70,23 +70,27 @@ _FEATURES: Final = (
     "FORALL_EFFECTS",
     "PLAN_LENGTH",
 )
-# It covers conditional effects on integers and assigned sums, which can be said, and products of fluents, which
-# cannot. So it is not promised, but whoever skips the checks gets an answer wherever there is one.
+# It covers conditional effects on integers and assigned sums, which documents can express, and products of fluents,
+# which they cannot. So it is not promised, but callers who skip the check of kinds get an answer where there is one.
 _GENERAL: Final = "GENERAL_NUMERIC_PLANNING"
 
 
 def register(environment: Environment | None = None) -> None:
-    """Make the engine known to an environment of Unified Planning (the global one if None); twice does no harm."""
+    """Make the engine known to an environment of Unified Planning; doing so twice does no harm.
+
+    Args:
+        environment: The environment; None for the global one.
+    """
     factory = get_environment(environment).factory
     if ENGINE_NAME not in factory.engines:
         factory.add_engine(ENGINE_NAME, __name__, HazardmillEngine.__name__)
 
 
 class HazardmillEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # Unified Planning has no type information
-    """The planner. Every plan is a shortest one, and where there is none, that is proved.
+    """Exact search as a planner of Unified Planning: every plan is a shortest one, and absence of a plan is proved.
 
     Args:
-        limit: Expansions after which it refuses to go on (``MEMOUT``, with a message).
+        limit: Expansions after which it refuses to go on (status ``MEMOUT``, with a message).
     """
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
@@ -96,22 +100,22 @@ class HazardmillEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # Un
 
     @property
     def name(self) -> str:
-        """The name it is registered by."""
+        """The name under which it is registered."""
         return ENGINE_NAME
 
     @staticmethod
     def supported_kind() -> ProblemKind:
-        """The features it can deal with."""
+        """Return the features of problems that it supports."""
         return ProblemKind(_FEATURES)
 
     @staticmethod
     def supports(problem_kind: ProblemKind) -> bool:
-        """Whether it can deal with all features of a kind."""
+        """Return whether it supports all features of a kind."""
         return bool(problem_kind <= HazardmillEngine.supported_kind())
 
     @staticmethod
     def satisfies(optimality_guarantee: OptimalityGuarantee) -> bool:
-        """Every guarantee there is."""
+        """Return whether it meets an optimality guarantee: all that Unified Planning has."""
         return optimality_guarantee in (OptimalityGuarantee.SATISFICING, OptimalityGuarantee.SOLVED_OPTIMALLY)
 
     def _solve(
@@ -149,17 +153,17 @@ class HazardmillEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # Un
 
 @dataclass(frozen=True)
 class Translation:
-    """A problem as a document, and the way back for its plans."""
+    """A problem of Unified Planning as a document, and what is needed to translate its plans back."""
 
     document: Document
     problem: Problem
     actions: Mapping[str, Node]
-    """Name in the document to action of the problem."""
+    """Action of the problem by name in the document."""
     objects: Mapping[str, Node]
-    """Name in the document to object of the problem."""
+    """Object of the problem by name in the document."""
 
     def plan(self, steps: Iterable[GroundAction]) -> SequentialPlan:
-        """The problem's own plan."""
+        """Return a plan of the document as a plan of the problem."""
         environment = self.problem.environment
         as_argument = environment.expression_manager.ObjectExp
         instances = [
@@ -170,13 +174,13 @@ class Translation:
 
 
 def translate(problem: Problem) -> Translation:
-    """A problem of Unified Planning as a document without dangers.
+    """Translate a problem of Unified Planning into a document without dangers.
 
-    Names stay what they are where the formalism allows them. Goal, effects and bounds mean the same on both sides.
+    Names stay as they are where the formalism allows them. Goal, effects and bounds mean the same on both sides.
 
     Raises:
-        NotExpressible: The formalism cannot say it.
-        DocumentError: It is larger than a document may be.
+        NotExpressible: The formalism cannot express the problem.
+        DocumentError: The document would be larger than a document may be.
     """
     beyond = problem.kind.features - {*_FEATURES, _GENERAL}
     if beyond:
@@ -278,10 +282,10 @@ class _Translator:
         for head, fits in comparisons.items():
             if fits():
                 return (head, *(self._term(arg, scope) for arg in node.args))
-        raise NotExpressible(f"{node} is no condition of the formalism")
+        raise NotExpressible(f"{node} is not a condition of the formalism")
 
     def _quantify(self, node: Node, scope: Mapping[str, str]) -> Expr:
-        # The types of a problem are those of its objects and parameters: of any other there is no object.
+        # The types of a problem are those of its objects and parameters: any other type has no objects.
         if any(variable.type not in self._types for variable in node.variables()):
             return bool(node.is_forall())
         inner = {**scope, **{variable.name: f"?v{next(self._variables)}" for variable in node.variables()}}
@@ -296,7 +300,7 @@ class _Translator:
         if node.is_times():
             return self._product(node, scope)
         if not (node.is_plus() or node.is_minus()):
-            raise NotExpressible(f"{node} is no integer term of the formalism")
+            raise NotExpressible(f"{node} is not an integer term of the formalism")
         head, parts = "+" if node.is_plus() else "-", [self._term(arg, scope) for arg in node.args]
         return parts[0] if len(parts) == 1 else (head, *parts)
 
@@ -311,7 +315,7 @@ class _Translator:
         if not varying:
             return factor
         if len(varying) > 1 or abs(factor) > MAX_FACTOR:
-            raise NotExpressible(f"{node} is no sum, and too long or not linear when it is written out as one")
+            raise NotExpressible(f"{node} is not a sum, and is too long or not linear when written out as one")
         term = self._term(varying[0], scope)
         if factor in (0, 1):
             return term if factor else 0
@@ -334,12 +338,12 @@ class _Translator:
 def _whole(node: Node) -> int:
     value = node.constant_value()
     if isinstance(value, bool) or value != int(value):
-        raise NotExpressible(f"{node} is no integer")
+        raise NotExpressible(f"{node} is not an integer")
     return int(value)
 
 
 def _names(things: Iterable[Node], kind: str, taken: Iterable[str] = ()) -> dict[Node, str]:
-    """A legal name for each thing: its own where that is one, else ``kind_1``, ``kind_2`` ..."""
+    """Return a legal name for each thing: its own where that is legal, else ``kind_1``, ``kind_2`` ..."""
     things = list(things)
     names = {thing: thing.name for thing in things if NAME.match(thing.name) and thing.name not in taken}
     free = (name for i in itertools.count(1) if (name := f"{kind}_{i}") not in {*names.values(), *taken})
