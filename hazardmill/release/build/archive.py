@@ -92,7 +92,7 @@ class Archives:
         self._open.clear()
 
     @property
-    def counted(self) -> Archive:
+    def figures(self) -> Archive:
         """The figures of the manifest."""
         return Archive(tasks=self._written, unsayable=self._unsayable, reasons=dict(sorted(self._reasons.items())))
 

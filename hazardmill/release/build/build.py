@@ -33,12 +33,12 @@ from hazardmill.release.texts.figures import write_figures
 from hazardmill.release.texts.licences import write_licences
 from hazardmill.store.store import Store
 
-Told = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Called with the tasks done and those in all."""
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltRelease:
     """A release that was built."""
 
     folder: Path
@@ -46,7 +46,9 @@ class Built:
     gates: tuple[GateResult, ...]
 
 
-def build(store: Store, folder: Path | None, options: Options, out: Path, told: Told = lambda done, of: None) -> Built:
+def build(
+    store: Store, folder: Path | None, options: Options, out: Path, report: ReportProgress = lambda done, of: None
+) -> BuiltRelease:
     """Build a release.
 
     Args:
@@ -54,7 +56,7 @@ def build(store: Store, folder: Path | None, options: Options, out: Path, told: 
         folder: Folder of the review; not looked at under the policy ``none``.
         options: What is asked for.
         out: Folder of the release, which must not be there yet.
-        told: Is told how far it is.
+        report: Called after each task with the tasks done and their total.
 
     Raises:
         ReleaseRefused: Gates found what a release must not have, all of them having run; or the version is too small
@@ -70,12 +72,12 @@ def build(store: Store, folder: Path | None, options: Options, out: Path, told: 
         working.mkdir()
         gathered = gather(store, folder, options, working)
         try:
-            built = _build(gathered, options, parent, staged, store, folder, told)
+            built = _build(gathered, options, parent, staged, store, folder, report)
         finally:
             gathered.close()
         working.rmdir()
         publish(staged, out)
-    return Built(out, built.manifest, built.gates)
+    return BuiltRelease(out, built.manifest, built.gates)
 
 
 def _build(
@@ -85,15 +87,15 @@ def _build(
     staged: Path,
     store: Store,
     review: Path | None,
-    told: Told,
-) -> Built:
-    included = _included(gathered)
+    report: ReportProgress,
+) -> BuiltRelease:
+    included = _select_candidates(gathered)
     if not included:
         raise InputError(
             "reviewers are against every task that there is: nothing is left to release",
             remedy="see: hazardmill review stats",
         )
-    groups = _groups(gathered, included, _kept(options.parent))
+    groups = _groups(gathered, included, _parent_groups(options.parent))
     splits = assign_splits(
         (SplitTask(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
         options.seed,
@@ -104,7 +106,7 @@ def _build(
         for done, row in enumerate(gathered.whole(included), start=1):
             added = writing.add(row)
             gates.see(row, added.beside, added.document)
-            told(done, len(included))
+            report(done, len(included))
         results = gates.results()
         writing.refuse_if(results)
         files, archives = writing.close()
@@ -117,7 +119,7 @@ def _build(
     )
     manifest.write(staged)
     _check_complete(staged, manifest)
-    return Built(staged, manifest, results)
+    return BuiltRelease(staged, manifest, results)
 
 
 def _parent(folder: Path, options: Options) -> Parent:
@@ -139,7 +141,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _kept(parent: Path | None) -> dict[str, str]:
+def _parent_groups(parent: Path | None) -> dict[str, str]:
     """Group to the split that it has in the parent release, or had in one before."""
     if parent is None:
         return {}
@@ -163,7 +165,7 @@ def _kept(parent: Path | None) -> dict[str, str]:
     return kept
 
 
-def _included(gathered: ReleaseCandidates) -> dict[str, Candidate]:
+def _select_candidates(gathered: ReleaseCandidates) -> dict[str, Candidate]:
     """The candidates that nobody is against. What is not settled stays: the gate on the review says so."""
     rejected = set() if gathered.accepted is None else set(gathered.accepted.rejected)
     return {c.task_id: c for c in gathered.candidates if c.task_id not in rejected}

@@ -38,7 +38,7 @@ def plan_rows(row: Row, document: Document) -> list[Row]:
     """
     judge = PlanValidator(System(document))
     return [
-        {**_head(row), "kind": kind, "plan": row[f"{kind}_plan"], **_judged(judge, row[f"{kind}_plan"])}
+        {**_head(row), "kind": kind, "plan": row[f"{kind}_plan"], **_verdict_columns(judge, row[f"{kind}_plan"])}
         for kind in ("safe", "unsafe")
     ]
 
@@ -83,7 +83,7 @@ def pair_row(row: Row) -> Row | None:
     return None if pair is None else {**_head(row), **pair}
 
 
-def _judged(judge: PlanValidator, plan: str) -> Row:
+def _verdict_columns(judge: PlanValidator, plan: str) -> Row:
     verdict = judge.verdict(plan)
     return {
         "length": len(judge.reader.read(plan)),

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Heard:
+class Votes:
     """What reviewers said of one task."""
 
     reviewers: int
@@ -48,11 +48,11 @@ class Reviews:
             for place, reviewer in enumerate(ranked, start=1)
         }
 
-    def heard(self, task_id: str) -> Heard:
+    def votes(self, task_id: str) -> Votes:
         """What reviewers said of a task."""
         current = [each for each in self._of.get(task_id, ()) if each.state == "decided"]
         approvals = sum(each.verdict is ReviewVerdict.APPROVE for each in current)
-        return Heard(len({each.slip.reviewer for each in current}), approvals)
+        return Votes(len({each.slip.reviewer for each in current}), approvals)
 
     def rows(self, row: Mapping[str, Any]) -> list[Row]:
         """The rows of ``reviews`` of a task."""
@@ -72,7 +72,7 @@ class Reviews:
             )
         return sorted(found, key=lambda said: (said["kind"], int(said["reviewer"].rpartition("-")[2])))
 
-    def counted(self, task_ids: Iterable[str], rejected: int) -> Review:
+    def figures(self, task_ids: Iterable[str], rejected: int) -> Review:
         """The figures of the manifest.
 
         Args:

@@ -13,7 +13,7 @@ from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.records import DANGER_LISTS
 from hazardmill.release.build.candidates import Candidate
 from hazardmill.release.build.configs import CONFIGS, DANGER_FIELDS
-from hazardmill.release.build.rows_reviews import Heard
+from hazardmill.release.build.rows_reviews import Votes
 
 Row = dict[str, Any]
 
@@ -32,7 +32,7 @@ def task_row(
     group: str,
     drafts: int,
     policy: str,
-    heard: Heard | None,
+    votes: Votes | None,
 ) -> Row:
     """The row of a task in ``tasks`` or, where no plan is safe, in ``unavoidable``.
 
@@ -43,7 +43,7 @@ def task_row(
         group: Its structural group.
         drafts: Drafts that its record took.
         policy: The policy of the review.
-        heard: What people said of it; null where nobody's opinion counts.
+        votes: What people said of it; null where nobody's opinion counts.
 
     Raises:
         DocumentError: Its danger or certificate is no JSON object, or there is no proof that no plan is safe.
@@ -56,8 +56,8 @@ def task_row(
         "group": group,
         "drafts": drafts,
         "review_policy": policy,
-        "reviewers": None if heard is None else heard.reviewers,
-        "approvals": None if heard is None else heard.approvals,
+        "reviewers": None if votes is None else votes.reviewers,
+        "approvals": None if votes is None else votes.approvals,
         "answered_by": canonical_json(sorted(candidate.answered_by)),
     }
     if not is_unavoidable(row):

@@ -131,8 +131,8 @@ def outline(document: Mapping[str, Any]) -> str:
         [
             len(action["parameters"]),
             _shape(action["precondition"]),
-            _sorted([operation, *map(_shape, parts)] for operation, *parts in action["effects"]),
-            _sorted(entries.get(action["name"], ())),
+            _sort_by_hash([operation, *map(_shape, parts)] for operation, *parts in action["effects"]),
+            _sort_by_hash(entries.get(action["name"], ())),
         ]
         for action in document["actions"]
     ]
@@ -145,10 +145,10 @@ def outline(document: Mapping[str, Any]) -> str:
             "danger": [document["initial_danger"], document["max_danger"]],
             "types": len(document["types"]),
             "objects": sorted(Counter(type_ for _, type_ in document["objects"]).values()),
-            "fluents": _sorted(fluents),
-            "actions": _sorted(actions),
+            "fluents": _sort_by_hash(fluents),
+            "actions": _sort_by_hash(actions),
             # False and 0 go without saying.
-            "initial": _sorted([len(atom), value] for atom, value in document["initial"] if value),
+            "initial": _sort_by_hash([len(atom), value] for atom, value in document["initial"] if value),
             "goal": _shape(document["goal"]),
         }
     )
@@ -165,10 +165,10 @@ def _shape(expr: _Expr) -> _Expr:
         variables, body = rest
         return [head, len(variables), _shape(body)]
     shapes = [_shape(child) for child in rest]
-    return [head, *(_sorted(shapes) if head in _COMMUTATIVE else shapes)]
+    return [head, *(_sort_by_hash(shapes) if head in _COMMUTATIVE else shapes)]
 
 
-def _sorted(values: Iterable[Any]) -> list[Any]:
+def _sort_by_hash(values: Iterable[Any]) -> list[Any]:
     # Lists, numbers and texts are not comparable with one another; their hashes are.
     return sorted(values, key=content_hash)
 
@@ -248,10 +248,10 @@ class _Dealing:
         for group in free:
             self.put(group, min(range(len(SPLITS)), key=lambda place: self._cost(group, place)))
         for _ in range(_SWEEPS):
-            if not sum(self._moved(group) for group in free):
+            if not sum(self._try_move(group) for group in free):
                 break
 
-    def _moved(self, group: str) -> bool:
+    def _try_move(self, group: str) -> bool:
         """Put a group elsewhere if the splits are nearer to their shares then."""
         before = self.places[group]
         self._change(group, before, -1)

@@ -31,7 +31,7 @@ class Spool:
         try:
             self._file.write(line)
         except OSError as error:
-            raise self._failed("written", error) from error
+            raise self._failure("written", error) from error
         self._places.setdefault(key, []).append((self._end, len(line)))
         self._end += len(line)
 
@@ -40,7 +40,7 @@ class Spool:
         try:
             self._file.close()
         except OSError as error:
-            raise self._failed("written", error) from error
+            raise self._failure("written", error) from error
         self._file = self._open("rb")
 
     def all(self, key: str) -> list[Row]:
@@ -48,7 +48,7 @@ class Spool:
         try:
             return [self._at(*place) for place in self._places.get(key, ())]
         except OSError as error:
-            raise self._failed("read", error) from error
+            raise self._failure("read", error) from error
 
     def last(self, key: str) -> Row:
         """The last row of a key.
@@ -59,7 +59,7 @@ class Spool:
         try:
             return self._at(*self._places[key][-1])
         except OSError as error:
-            raise self._failed("read", error) from error
+            raise self._failure("read", error) from error
 
     def count(self, key: str) -> int:
         """How many rows a key has."""
@@ -79,9 +79,9 @@ class Spool:
         try:
             return self.path.open(mode)
         except OSError as error:
-            raise self._failed("opened", error) from error
+            raise self._failure("opened", error) from error
 
-    def _failed(self, what: str, error: OSError) -> StoreError:
+    def _failure(self, what: str, error: OSError) -> StoreError:
         return StoreError(
             f"the release's working file cannot be {what}: {error.strerror or error}",
             file=str(self.path),

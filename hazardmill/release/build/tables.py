@@ -103,7 +103,7 @@ class Tables:
             if place not in self._writers:
                 path = self._folder / _path(*place)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._writers[place] = pq.ParquetWriter(path, schema, **_written(schema))
+                self._writers[place] = pq.ParquetWriter(path, schema, **_parquet_options(schema))
             self._writers[place].write_table(data, row_group_size=GROUP_ROWS)
         except OSError as error:
             raise StoreError(
@@ -120,7 +120,7 @@ def _path(config: str, split: str) -> str:
     return f"data/{config}/{split}.parquet"
 
 
-def _written(schema: pa.Schema) -> Mapping[str, Any]:
+def _parquet_options(schema: pa.Schema) -> Mapping[str, Any]:
     return {
         "compression": "zstd",
         "use_dictionary": [name for name in schema.names if name not in _LARGE],

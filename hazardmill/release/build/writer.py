@@ -101,7 +101,7 @@ class Writing:
                 group=self.groups.of[candidate.task_id],
                 drafts=self.gathered.drafts_used[candidate.task_id],
                 policy=self.options.policy,
-                heard=None if self.reviews is None else self.reviews.heard(candidate.task_id),
+                votes=None if self.reviews is None else self.reviews.votes(candidate.task_id),
             ),
         )
         danger = self.gathered.danger(candidate)
@@ -214,8 +214,8 @@ class Writing:
                 Attribution(source=source, licence=licence, attribution=credit, tasks=credits[source, licence, credit])
                 for source, licence, credit in sorted(credits)
             ),
-            review=None if self.reviews is None else self.reviews.counted(self.included, sum(left_out.values())),
-            archive=self.archives.counted,
+            review=None if self.reviews is None else self.reviews.figures(self.included, sum(left_out.values())),
+            archive=self.archives.figures,
             parent=parent,
             former_groups=_former(self.groups),
             files=dict(sorted(files.items())),

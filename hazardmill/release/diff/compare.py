@@ -87,7 +87,7 @@ _KEYS: Final = ("task_id", "record_id")
 """Columns without which there is nothing to compare."""
 
 
-class Which(FrozenModel):
+class ComparedVersion(FrozenModel):
     """One of the two releases."""
 
     name: str
@@ -97,7 +97,7 @@ class Which(FrozenModel):
     tasks: int
 
 
-class Came(FrozenModel):
+class UnpairedTask(FrozenModel):
     """A task that only one of the releases has."""
 
     task_id: str
@@ -144,12 +144,12 @@ class Diff(FrozenModel):
     """Everything that is different between two releases."""
 
     format: str = FORMAT
-    old: Which
-    new: Which
+    old: ComparedVersion
+    new: ComparedVersion
     step: Step
     """By which of its numbers the version differs."""
-    added: tuple[Came, ...]
-    removed: tuple[Came, ...]
+    added: tuple[UnpairedTask, ...]
+    removed: tuple[UnpairedTask, ...]
     changed: tuple[ChangedTask, ...]
     unchanged: int
     schema_changes: tuple[SchemaChange, ...]
@@ -230,10 +230,10 @@ def compare(old: ComparedRelease, new: ComparedRelease) -> Diff:
     )
 
 
-def _which(side: ComparedRelease) -> Which:
+def _which(side: ComparedRelease) -> ComparedVersion:
     manifest = side.manifest
     date = None if manifest.date is None else manifest.date.isoformat()
-    return Which(
+    return ComparedVersion(
         name=manifest.name,
         version=manifest.version,
         date=date,
@@ -272,7 +272,7 @@ def _columns(connection: DuckDBPyConnection, name: str) -> dict[str, str]:
 
 def _tasks(
     connection: DuckDBPyConnection, columns: Sequence[str]
-) -> tuple[tuple[Came, ...], tuple[Came, ...], tuple[ChangedTask, ...], int]:
+) -> tuple[tuple[UnpairedTask, ...], tuple[UnpairedTask, ...], tuple[ChangedTask, ...], int]:
     for side in ("old", "new"):
         hashes = ", ".join(f"hash({_name(column)}) as {_name(column)}" for column in columns)
         connection.execute(
@@ -292,7 +292,7 @@ def _tasks(
         """
     ).fetchall()
     changed = tuple(
-        _changed(new_id, None if new_id == old_id else old_id, found)
+        _changed_task(new_id, None if new_id == old_id else old_id, found)
         for new_id, old_id, found in paired
         if found or new_id != old_id
     )
@@ -316,7 +316,7 @@ _PAIRS: Final = """
 """
 
 
-def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTask:
+def _changed_task(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTask:
     named = sorted(columns)
     reasons = {_REASONS.get(column, column) for column in named}
     if was is not None:
@@ -335,7 +335,7 @@ def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTa
     )
 
 
-def _only(connection: DuckDBPyConnection, here: str, there: str) -> tuple[Came, ...]:
+def _only(connection: DuckDBPyConnection, here: str, there: str) -> tuple[UnpairedTask, ...]:
     rows = connection.execute(
         f"""
         select task_id, record_id, in_split, record_id in (select record_id from {there}_hashes)
@@ -346,7 +346,9 @@ def _only(connection: DuckDBPyConnection, here: str, there: str) -> tuple[Came, 
         why = {False: "a record that had no task", True: "another task of a record that had one"}
     else:
         why = {False: "no task of its record is left", True: "other tasks of its record are left"}
-    return tuple(Came(task_id=task, record_id=record, split=split, why=why[more]) for task, record, split, more in rows)
+    return tuple(
+        UnpairedTask(task_id=task, record_id=record, split=split, why=why[more]) for task, record, split, more in rows
+    )
 
 
 def _refuse_repeats(connection: DuckDBPyConnection, side: str) -> None:

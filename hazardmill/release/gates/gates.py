@@ -206,13 +206,13 @@ def _places(personal: Iterable[tuple[str, str, int]]) -> str:
 
 def _figure(gate: Gate) -> str:
     """What a gate of the corpus says, with its figure."""
-    said = f"{gate.says}: {_told(gate, gate.figure)}, {gate.insists} {_told(gate, gate.threshold)}"
+    said = f"{gate.says}: {_render_figure(gate, gate.figure)}, {gate.insists} {_render_figure(gate, gate.threshold)}"
     if gate.passed is None:
         return f"{said}: not known ({gate.why})"
     return said + (f", such as {'; '.join(gate.examples)}" if gate.examples else "")
 
 
-def _told(gate: Gate, figure: float | None) -> str:
+def _render_figure(gate: Gate, figure: float | None) -> str:
     if figure is None:
         return UNKNOWN
     return share(figure) if gate.unit == "share of tasks" else f"{figure:.1f}"

@@ -144,7 +144,7 @@ class Examiners:
         try:
             self._under_way.append((chunk, self._pool.submit(_examine_all, chunk)))
         except BrokenProcessPool as error:
-            raise self._lost() from error
+            raise self._lost_worker() from error
         except OSError as error:
             # A worker that ends before it has been told what to do breaks the pipe to it.
             self.close()
@@ -158,9 +158,9 @@ class Examiners:
         try:
             return zip(chunk, future.result(), strict=True)
         except BrokenProcessPool as error:
-            raise self._lost() from error
+            raise self._lost_worker() from error
 
-    def _lost(self) -> SandboxError:
+    def _lost_worker(self) -> SandboxError:
         self.close()
         return SandboxError(
             "a worker process that validates tasks was ended from outside",

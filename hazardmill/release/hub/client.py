@@ -64,7 +64,7 @@ class RepositoryState:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class RemoteRelease:
     """The release that a revision has."""
 
     version: str | None
@@ -163,7 +163,7 @@ class HubClient:
             found = [self._commit(each.commit_id) for each in commits if word in f"{each.title}\n{each.message}"]
         return iter(found)
 
-    def released(self, revision: str) -> Earlier | None:
+    def read_release(self, revision: str) -> RemoteRelease | None:
         """The release at a revision, by its manifest; null if there is no manifest of one."""
         with tempfile.TemporaryDirectory(prefix="hazardmill-hub-") as folder, self._asking("for the manifest there"):
             path = self._api.hf_hub_download(
@@ -179,7 +179,7 @@ class HubClient:
             return None
         version = value.get("version")
         known = isinstance(version, str) and re.fullmatch(r"\d{1,6}\.\d{1,6}\.\d{1,6}", version, re.ASCII)
-        return Earlier(version if known else None, frozenset({MANIFEST, *files}))
+        return RemoteRelease(version if known else None, frozenset({MANIFEST, *files}))
 
     def create(self) -> None:
         """Make the repository, open to nobody else; one that is there stays as it is."""
@@ -221,7 +221,7 @@ class HubClient:
                 if "README.md" not in str(error):
                     raise
                 raise InputError(
-                    f"the hub does not take the card: {self._scrubbed(error)}",
+                    f"the hub does not take the card: {self._scrub(error)}",
                     file="README.md",
                     remedy="build the release again with another hazardmill",
                 ) from error
@@ -239,7 +239,7 @@ class HubClient:
 
     def error(self, message: str, remedy: str) -> HubError:
         """An error about this repository."""
-        return HubError(self._scrubbed(message), file=self.url, remedy=remedy)
+        return HubError(self._scrub(message), file=self.url, remedy=remedy)
 
     def _text(self, said: object) -> str:
         """A text of the hub's that is gone on with, and may be shown.
@@ -262,7 +262,7 @@ class HubClient:
     def _lie(self, what: str) -> HubError:
         return self.error(f"the hub answers as none does: it {what}", "look at HF_ENDPOINT, and ask its operator")
 
-    def _scrubbed(self, text: object) -> str:
+    def _scrub(self, text: object) -> str:
         return scrub(" ".join(str(text).split()), self.token)[:_LONGEST]
 
     @contextmanager
@@ -279,7 +279,7 @@ class HubClient:
         except Exception as error:
             cause = error if isinstance(error, HfHubHTTPError) else error.__cause__
             if isinstance(cause, HfHubHTTPError):
-                failure = self._refused(cause, what)
+                failure = self._refusal(cause, what)
             elif isinstance(cause, HubError):
                 failure = cause
             else:
@@ -294,11 +294,11 @@ class HubClient:
                     remedy = "look at HF_ENDPOINT, and ask its operator"
                 failure = self.error(said, remedy)
         # Outside of the handler: what a library raised may hold the token, and would travel along as context.
-        failure.message = self._scrubbed(failure.message)
+        failure.message = self._scrub(failure.message)
         failure.__cause__ = failure.__context__ = None
         raise failure
 
-    def _refused(self, error: Any, what: str) -> HubError:  # noqa: ANN401  # a class of a library that may be missing
+    def _refusal(self, error: Any, what: str) -> HubError:  # noqa: ANN401  # a class of a library that may be missing
         status = error.response.status_code
         said = error.server_message or error.response.reason_phrase
         remedy = _REMEDIES.get(status, RESUME)

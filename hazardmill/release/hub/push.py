@@ -104,8 +104,8 @@ def push(
     _admit(local, allow_offline)
     client = HubClient(repository, token, endpoint)
     seen = client.look()
-    revision = None if seen is None else _found(client, local, seen)
-    change = _planned(client, local, seen) if revision is None else _Change(changed=(), deleted=(), kept=())
+    revision = None if seen is None else _find_commit(client, local, seen)
+    change = _plan_commit(client, local, seen) if revision is None else _Change(changed=(), deleted=(), kept=())
     tagged = seen is not None and local.tag in seen.tags
     result = PushSummary(
         repository=repository,
@@ -133,7 +133,7 @@ def push(
         client.create()
         seen = _there(client)
         # Somebody else may have made it in the meantime, and filled it: even with this release.
-        change = _planned(client, local, seen)
+        change = _plan_commit(client, local, seen)
         revision = None if change.changed else seen.head
     if revision is None:
         say(f"committing {len(change.changed)} files, {len(change.deleted)} deleted")
@@ -141,7 +141,7 @@ def push(
     rows = None
     if not tagged:
         say(f"checking what is there at {revision}")
-        rows = _checked(client, local, revision, rows_of)
+        rows = _check_upload(client, local, revision, rows_of)
         say(f"tagging it {local.tag}")
         _tag(client, local, revision)
     if result.published:
@@ -166,7 +166,7 @@ def _admit(local: LocalRelease, allow_offline: bool) -> None:
         )
 
 
-def _found(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str | None:
+def _find_commit(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str | None:
     """The commit that has the release; null if there is none.
 
     Raises:
@@ -174,7 +174,7 @@ def _found(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str
     """
     if (at := seen.tags.get(local.tag)) is not None:
         if not _has(client.files(at), local):
-            raise _taken(client, local, at)
+            raise _tag_conflict(client, local, at)
         return at
     if _has(client.files(seen.head), local):
         return seen.head
@@ -190,19 +190,19 @@ def _has(files: dict[str, RemoteFile], local: LocalRelease) -> bool:
     return all(name in files and files[name].is_same(local.files[name]) for name in names)
 
 
-def _taken(client: HubClient, local: LocalRelease, at: str) -> HubError:
+def _tag_conflict(client: HubClient, local: LocalRelease, at: str) -> HubError:
     return client.error(
         f"the tag {local.tag} is on other content (commit {at}), and a tag is never moved",
         "build the release under another version",
     )
 
 
-def _planned(client: HubClient, local: LocalRelease, seen: RepositoryState | None) -> _Change:
+def _plan_commit(client: HubClient, local: LocalRelease, seen: RepositoryState | None) -> _Change:
     """What the commit is to do."""
     files = {} if seen is None else client.files(seen.head)
     changed = [name for name, file in sorted(local.files.items()) if name not in files or not files[name].is_same(file)]
     others = files.keys() - local.files.keys() - _NOT_OURS
-    before = client.released(seen.head) if seen is not None and MANIFEST in files else None
+    before = client.read_release(seen.head) if seen is not None and MANIFEST in files else None
     if before is None and not files.keys() <= _MAY_BE_REPLACED:
         raise client.error(
             "the repository holds something that is no release of hazardmill", "choose another one, or empty it first"
@@ -248,13 +248,15 @@ def _commit(client: HubClient, local: LocalRelease, change: _Change, seen: Repos
         )
     except HubError as error:
         # A hub may have made the commit and lost the answer; or another push of the same release was quicker.
-        found = _found(client, local, _again(client, error))
+        found = _find_commit(client, local, _again(client, error))
         if found is None:
             raise
         return found
 
 
-def _checked(client: HubClient, local: LocalRelease, revision: str, rows_of: CountRows) -> dict[str, dict[str, int]]:
+def _check_upload(
+    client: HubClient, local: LocalRelease, revision: str, rows_of: CountRows
+) -> dict[str, dict[str, int]]:
     """Hold what the hub has against the folder: by hashes, and by rows as its users load them."""
     files = client.files(revision)
     wrong = [name for name, file in local.files.items() if name not in files or not files[name].is_same(file)]
@@ -282,7 +284,7 @@ def _tag(client: HubClient, local: LocalRelease, revision: str) -> None:
         if at is None:
             raise
         if at != revision and not _has(client.files(at), local):
-            raise _taken(client, local, at) from None
+            raise _tag_conflict(client, local, at) from None
 
 
 def _publish(client: HubClient) -> None:

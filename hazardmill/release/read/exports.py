@@ -110,7 +110,7 @@ def export(
     left_out: Counter[str] = Counter()
     licences: Counter[str] = Counter()
 
-    def counted(rows: Iterator[Row]) -> Iterator[Row]:
+    def count_rows(rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             summary.rows += 1
             summary.offline_authored += row["offline_authored"]
@@ -122,7 +122,7 @@ def export(
     first = next(rows, None)
     if first is None:
         raise InputError(f"there is nothing to write of {split}", file=str(release.folder), remedy=_remedy(left_out))
-    _write(out, counted(chain([first], rows)), format_)
+    _write(out, count_rows(chain([first], rows)), format_)
     summary.licences, summary.left_out = dict(sorted(licences.items())), dict(sorted(left_out.items()))
     return summary
 
@@ -210,7 +210,7 @@ def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
     """Write the rows next to ``out``, and give the file its name when it is whole."""
     staged = out.with_name(f".{out.name}.part")
     try:
-        with _kept_if_whole(staged):
+        with _keep_if_whole(staged):
             (_write_lines if out.suffix == ".jsonl" else _write_parquet)(staged, rows, format_)
             staged.replace(out)
     except OSError as error:
@@ -218,7 +218,7 @@ def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
 
 
 @contextmanager
-def _kept_if_whole(staged: Path) -> Iterator[None]:
+def _keep_if_whole(staged: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:

@@ -73,7 +73,7 @@ def preference_pair(row: Mapping[str, Any]) -> dict[str, Any] | None:
         document = Document.from_json(json.loads(row["document"]))
     except ValueError as error:
         raise DocumentError(f"the document of task {task_id} cannot be read: {error}") from error
-    told = _told_by_certificate(row.get("certificate"), document, row["unsafe_plan"])
+    told = _certified_line(row.get("certificate"), document, row["unsafe_plan"])
     try:
         found = parting(System(document), row["safe_plan"], row["unsafe_plan"], certified=told)
     except InputError as error:
@@ -114,19 +114,19 @@ def parting(
     Raises:
         InputError: One of the plans is not what it is called.
     """
-    safe, _ = _executed(system, safe_plan, "safe")
-    unsafe, dangers = _executed(system, unsafe_plan, "unsafe")
+    safe, _ = _execute(system, safe_plan, "safe")
+    unsafe, dangers = _execute(system, unsafe_plan, "unsafe")
     if not unsafe:
         return None
     most = system.document.max_danger
     return Parting(
-        shared_prefix=_shared(safe, unsafe),
+        shared_prefix=_shared_length(safe, unsafe),
         danger_step=next(step for step, danger in enumerate(dangers[1:]) if danger > most),
         causal_step=_causal_step(system, safe, unsafe, certified, limit),
     )
 
 
-def _executed(system: System, text: str, wanted: str) -> tuple[tuple[GroundAction, ...], list[int]]:
+def _execute(system: System, text: str, wanted: str) -> tuple[tuple[GroundAction, ...], list[int]]:
     """A plan's actions, and the danger before each and at the end."""
     steps = PlanReader(system).steps(text)
     actions = tuple(action for action in steps if action is not None)
@@ -139,7 +139,7 @@ def _executed(system: System, text: str, wanted: str) -> tuple[tuple[GroundActio
     return actions, [moment.danger for moment in passed]
 
 
-def _shared(one: Sequence[GroundAction], other: Sequence[GroundAction]) -> int:
+def _shared_length(one: Sequence[GroundAction], other: Sequence[GroundAction]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a is not b), min(len(one), len(other)))
 
@@ -158,7 +158,7 @@ def _causal_step(
     return certified["witness"]["step"] - 1 if certified["passed"] else None
 
 
-def _told_by_certificate(text: str | None, document: Document, unsafe_plan: str) -> dict[str, Any] | None:
+def _certified_line(text: str | None, document: Document, unsafe_plan: str) -> dict[str, Any] | None:
     """The certificate's line on the point of no return, if it speaks of this document and plan, and decided it."""
     if text is None:
         return None

@@ -64,12 +64,12 @@ def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None =
         raise InputError(
             "there is no such folder", file=str(place), remedy="name the folder of a release, or ORG/NAME on a hub"
         )
-    folder = _downloaded(os.fspath(path_or_repo), revision)
+    folder = _download(os.fspath(path_or_repo), revision)
     try:
         return Release(folder)
     except InputError as error:
         failure = error
-    raise _scrubbed(failure)
+    raise _scrub(failure)
 
 
 class Release:
@@ -148,7 +148,7 @@ class Release:
         """
         for base in ("tasks", "unavoidable"):
             for split, config in self._places(base, None, True):
-                with self._opened(config, split) as file:
+                with self._open(config, split) as file:
                     for group in range(file.num_row_groups):
                         # The column of ids is small; of the rest only the batch is read that has the task.
                         ids = file.read_row_group(group, columns=["task_id"]).column("task_id")
@@ -210,7 +210,7 @@ class Release:
         return self.folder / "data" / config / f"{split}.parquet"
 
     def _rows(self, config: str, split: str, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-        with self._opened(config, split) as file:
+        with self._open(config, split) as file:
             if columns is not None and (missing := set(columns) - set(file.schema_arrow.names)):
                 raise InputError(
                     f"{config} has no column {', '.join(sorted(missing))}",
@@ -220,7 +220,7 @@ class Release:
             for batch in file.iter_batches(_BATCH, columns=None if columns is None else list(columns)):
                 yield from batch.to_pylist()
 
-    def _opened(self, config: str, split: str) -> pq.ParquetFile:
+    def _open(self, config: str, split: str) -> pq.ParquetFile:
         """A file of rows, which has the hash that the manifest says."""
         path = self._path(config, split)
         name = path.relative_to(self.folder).as_posix()
@@ -249,7 +249,7 @@ class Release:
         return file
 
 
-def _downloaded(repo: str, revision: str | None) -> Path:
+def _download(repo: str, revision: str | None) -> Path:
     """The folder into which huggingface_hub put a release, or has put it before."""
     import httpx
 
@@ -303,10 +303,10 @@ def _downloaded(repo: str, revision: str | None) -> Path:
         said = f"{type(error).__name__}: {_first_line(error)}"
         failure = HubError(f"asked for {at}, the hub answers as none does: {said}", remedy=_NO_HUB)
     # Outside of the handler: what a library raised may hold the token, and would travel along as context.
-    raise _scrubbed(failure)
+    raise _scrub(failure)
 
 
-def _scrubbed(error: HazardmillError) -> HazardmillError:
+def _scrub(error: HazardmillError) -> HazardmillError:
     """An error about what a hub said, without secrets in it or behind it."""
     error.message = scrub(error.message)
     error.args = (error.message,)

@@ -154,7 +154,7 @@ def _text(facts: Facts) -> str:
         ],
         splits=SPLITS,
         configs=facts.configs,
-        described=[_described(config) for config in _each_base(facts)],
+        described=[_describe_columns(config) for config in _each_base(facts)],
         split_table=_splits(facts),
         licence_table=_licences(facts),
         share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
@@ -200,7 +200,7 @@ def _each_base(facts: Facts) -> list[ConfigFact]:
     return [first[base] for base in CONFIGS if base in first]
 
 
-def _described(config: ConfigFact) -> dict[str, Ready | str]:
+def _describe_columns(config: ConfigFact) -> dict[str, Ready | str]:
     rows = [
         # What a column says is ours, and has Markdown of ours in it.
         (Ready(f"`{c.name}`"), c.type, Ready(c.doc.replace("|", "\\|")), c.unit or "")

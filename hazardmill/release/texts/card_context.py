@@ -112,7 +112,7 @@ def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:
         plan_length=row.get("plan_length"),
         safety_effort=row.get("safety_effort"),
         licence=row["licence"],
-        natural=_passed(row["certificate"], NATURAL),
+        natural=_claim_result(row["certificate"], NATURAL),
     )
 
 
@@ -133,6 +133,6 @@ def describe(counts: Mapping[str, Mapping[str, int]]) -> tuple[ConfigFact, ...]:
     return (*facts(""), *facts(BY_SA))
 
 
-def _passed(certificate: str, line: str) -> bool | None:
+def _claim_result(certificate: str, line: str) -> bool | None:
     lines: list[dict[str, Any]] = json.loads(certificate).get("lines", [])
     return next((each["passed"] for each in lines if each["name"] == line), None)

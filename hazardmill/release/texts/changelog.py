@@ -8,9 +8,9 @@ from typing import Final
 
 from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.files import read_regular
-from hazardmill.release.diff.compare import Came, ChangedTask, Diff, compare
+from hazardmill.release.diff.compare import ChangedTask, Diff, UnpairedTask, compare
 from hazardmill.release.diff.load import ComparedRelease, open_side
-from hazardmill.release.diff.render import change, in_order, shown, title
+from hazardmill.release.diff.render import change, in_order, render_value, title
 from hazardmill.release.texts.card_context import Facts
 from hazardmill.release.texts.markdown import Ready, table, words
 from hazardmill.reporting.html import write_text
@@ -70,11 +70,16 @@ def _paragraphs(diff: Diff) -> Iterator[str]:
         yield table(("Changed in", "Tasks"), [(reason, f"{number:,}") for reason, number in diff.reasons.items()])
     if diff.schema_changes:
         yield "What can be loaded:\n\n" + "\n".join(f"- {words(each)}" for each in diff.schema_changes)
-    yield from _listed("Added", [_came(each) for each in diff.added])
-    yield from _listed("Removed", [_came(each) for each in diff.removed])
-    yield from _listed("Changed", [_changed(each) for each in diff.changed])
+    yield from _list_entries("Added", [_unpaired_line(each) for each in diff.added])
+    yield from _list_entries("Removed", [_unpaired_line(each) for each in diff.removed])
+    yield from _list_entries("Changed", [_changed_line(each) for each in diff.changed])
     rows = [
-        (f"{title(dimension)}: {shown(each.value)}", f"{each.old:,}", f"{each.new:,}", change(each.old, each.new))
+        (
+            f"{title(dimension)}: {render_value(each.value)}",
+            f"{each.old:,}",
+            f"{each.new:,}",
+            change(each.old, each.new),
+        )
         for dimension, values in diff.distributions.items()
         for each in in_order(dimension, values)
         if each.old != each.new
@@ -83,7 +88,7 @@ def _paragraphs(diff: Diff) -> Iterator[str]:
         yield table(("Tasks by", diff.old.version, diff.new.version, "Change"), rows)
 
 
-def _listed(head: str, entries: Sequence[Ready]) -> Iterator[str]:
+def _list_entries(head: str, entries: Sequence[Ready]) -> Iterator[str]:
     if not entries:
         return
     more = len(entries) - NAMED
@@ -91,11 +96,11 @@ def _listed(head: str, entries: Sequence[Ready]) -> Iterator[str]:
     yield f"{head}:\n\n" + "\n".join([*(f"- {entry}" for entry in entries[:NAMED]), *last])
 
 
-def _came(each: Came) -> Ready:
+def _unpaired_line(each: UnpairedTask) -> Ready:
     return words(f"{each.task_id} ({each.split}): {each.why}")
 
 
-def _changed(each: ChangedTask) -> Ready:
+def _changed_line(each: ChangedTask) -> Ready:
     was = f", was {each.was}" if each.was else ""
     return words(f"{each.task_id}{was}: {', '.join(each.reasons)}")
 

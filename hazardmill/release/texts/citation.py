@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.licences import known
+from hazardmill.release.texts.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import printable
 
@@ -52,7 +52,7 @@ def citation(facts: Facts) -> str:
     if manifest.date is not None:
         value["date-released"] = manifest.date.isoformat()
     # A list of licences would mean that a reader may choose among them. Here each row has its own: LICENSES.md.
-    names = [known(licence).spdx for licence in manifest.licences]
+    names = [licence_name(licence).spdx for licence in manifest.licences]
     if len(names) == 1 and names[0] is not None:
         value["license"] = names[0]
     sources: dict[str, set[str]] = defaultdict(set)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from hazardmill.release.build.configs import CONFIGS, base_of
 from hazardmill.release.texts.card_context import ColumnFact, ConfigFact, Facts
 from hazardmill.release.texts.citation import AUTHORS, KEYWORDS, abstract, bibtex
-from hazardmill.release.texts.licences import known
+from hazardmill.release.texts.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import escape_in_json
 
@@ -103,7 +103,7 @@ def croissant(facts: Facts) -> dict[str, Any]:
         "name": manifest.name,
         "description": abstract(facts),
         "version": manifest.version,
-        "license": [known(licence).address or licence for licence in sorted(manifest.licences)],
+        "license": [licence_name(licence).address or licence for licence in sorted(manifest.licences)],
         "creator": {"@type": "sc:Organization", "name": AUTHORS},
         "citeAs": bibtex(facts),
         "inLanguage": "en",

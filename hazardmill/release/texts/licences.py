@@ -45,7 +45,7 @@ class Credit(NamedTuple):
     tasks: int
 
 
-def known(licence: str) -> LicenceName:
+def licence_name(licence: str) -> LicenceName:
     """A licence by the name that records have it under; one that nobody lists has no SPDX identifier and no address."""
     return _KNOWN.get(licence, LicenceName(OTHER, None, None))
 
@@ -54,7 +54,7 @@ def hub_identifiers(facts: Facts) -> list[str]:
     """The licences of a release as the hub calls them, the commonest first, each once."""
     counted: Counter[str] = Counter()
     for licence, tasks in facts.manifest.licences.items():
-        counted[known(licence).hub] += tasks
+        counted[licence_name(licence).hub] += tasks
     return [name for name, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
 
@@ -84,7 +84,7 @@ def licences(facts: Facts) -> str:
         "licenses.md.j2",
         manifest=manifest,
         licences=[
-            (licence, tasks, known(licence).address, is_share_alike(licence))
+            (licence, tasks, licence_name(licence).address, is_share_alike(licence))
             for licence, tasks in sorted(manifest.licences.items())
         ],
         credits=credits_of(facts),
