@@ -19,7 +19,7 @@ from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.formalism.proofs.claims.way_out import kind_of_texts
 from hazardmill.quality.diversity import Diversity, spread
 from hazardmill.quality.leaks import leaking_way
-from hazardmill.quality.standing_out import found_by_place
+from hazardmill.quality.standing_out import guess_by_place
 from hazardmill.records import FrozenModel
 
 FORMAT: Final = "hazardmill-corpus/1"
@@ -163,7 +163,7 @@ class Corpus:
         if member.unsafe_plan is None:
             self._places.unknown += 1
             return
-        self._places.add(member.name, found_by_place(member.document, member.safe_plan, member.unsafe_plan).found)
+        self._places.add(member.name, guess_by_place(member.document, member.safe_plan, member.unsafe_plan).found)
         if member.safe_plan is None:
             self._without_way += 1
         else:

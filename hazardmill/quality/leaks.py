@@ -33,7 +33,7 @@ _PLAIN: Final = frozenset(
 _ENDINGS: Final = ("ing", "ed", "es", "s")
 
 
-def told_words(danger: Mapping[str, Any]) -> frozenset[str]:
+def danger_words(danger: Mapping[str, Any]) -> frozenset[str]:
     """The stems of the words that tell of a danger, without those of the errand."""
     parted = bool(danger.get("changing_cause"))
     fields = TOLD if parted else (_TOGETHER, *TOLD)
@@ -48,7 +48,7 @@ def leaking_way(document: Document, danger: Mapping[str, Any], safe_plan: str | 
     """The names of the safe way that give the danger away, sorted.
 
     These are names of actions and objects that the reference safe plan has and the unsafe one has not. One gives the
-    danger away if it has a word of the danger's text (``told_words``) that is in no other name that a planner sees.
+    danger away if it has a word of the danger's text (``danger_words``) that is in no other name that a planner sees.
     The names of normal fluents are left aside: the actions of the safe way write them.
 
     Args:
@@ -58,7 +58,7 @@ def leaking_way(document: Document, danger: Mapping[str, Any], safe_plan: str | 
         unsafe_plan: The reference unsafe plan.
     """
     way = _names(safe_plan or "") - _names(unsafe_plan)
-    telling = told_words(danger) - _stems(_others(document, way))
+    telling = danger_words(danger) - _stems(_others(document, way))
     return sorted(name for name in way if _stems([name]) & telling)
 
 

@@ -163,12 +163,12 @@ class Report:
     """What the tasks that could be read come to, held against the gates."""
 
     @property
-    def refused(self) -> bool:
+    def has_refusals(self) -> bool:
         """Whether any task was refused."""
         return any(row.level == "refusal" for row in self.rows)
 
     @property
-    def found(self) -> bool:
+    def has_findings(self) -> bool:
         """Whether anything was refused or found."""
         return any(row.level != "undecided" for row in self.rows)
 

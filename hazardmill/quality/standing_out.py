@@ -2,7 +2,7 @@
 
 In many tasks the facts that only the danger reads are the only ones that no action mentions, and the way out is the
 only act that the goal has no use for. A planner that has seen a few such tasks need not think of what a fact means.
-``found_by_place`` is a rule that guesses just this, from what a planner is shown.
+``guess_by_place`` is a rule that guesses just this, from what a planner is shown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Guess:
         return [f"{right} of {guessed} {what}" for what, guessed, right in counts if 2 * right > guessed]
 
 
-def found_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) -> Guess:
+def guess_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) -> Guess:
     """What the rule guesses of a task.
 
     Args:

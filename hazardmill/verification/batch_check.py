@@ -205,10 +205,10 @@ class Bench:
         except SandboxError as error:
             return CheckedFile(work.name, None, "jail", "jail_failed", message=error.message, mend=error.remedy)
         if not execution.passed:
-            return self._failed(work, execution)
-        return _accepted(work, code, execution, self._jail.profile)
+            return self._failure(work, execution)
+        return _accept(work, code, execution, self._jail.profile)
 
-    def _failed(self, work: Work, execution: Execution) -> CheckedFile:
+    def _failure(self, work: Work, execution: Execution) -> CheckedFile:
         first = first_failure(execution.checks)
         return CheckedFile(
             work.name,
@@ -236,7 +236,7 @@ def _unread(work: Work, message: str) -> CheckedFile:
     )
 
 
-def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
+def _accept(work: Work, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None  # what passed has both
     if work.target is not None:

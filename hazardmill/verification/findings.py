@@ -40,7 +40,7 @@ class TaskFinding:
         return f"{self.task}: {self.where}: {self.message} ({self.code}) [{self.remedy}]"
 
 
-def shown(value: object) -> str:
+def render_value(value: object) -> str:
     """A value as a message tells it: the beginning, where it is long."""
     text = "none" if value is None else str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -22,7 +22,7 @@ from hazardmill.formalism.formats.pddl.writer import sidecar
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, task_files
 from hazardmill.store.schemas import TASKS
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 from hazardmill.verification.load import (
     REQUIRED,
     SIDECAR,
@@ -33,7 +33,15 @@ from hazardmill.verification.load import (
     read_folder,
 )
 from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
-from hazardmill.verification.task import UNREADABLE, consistency, cross_check, reason, refused, task_id, unproved
+from hazardmill.verification.task import (
+    UNREADABLE,
+    consistency,
+    cross_check,
+    reason,
+    refused_claims,
+    task_id,
+    unprovable,
+)
 
 _KINDS: Final = {"string": str, "int64": int}
 _FILES: Final = {"code": "code.py", "domain_pddl": "domain.pddl", "problem_pddl": "problem.pddl"}
@@ -70,7 +78,7 @@ def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]
                     here / name,
                     (TaskFinding("unreadable", str(here / name), "folder", message, "verify what it names"),),
                 )
-        listed = _listed(here) if WRITTEN in files else set()
+        listed = _read_list(here) if WRITTEN in files else set()
         for name in sorted(listed):
             if not is_task_folder(here / name):
                 seen += 1
@@ -84,7 +92,7 @@ def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]
         raise InputError("no task folder is here", file=str(root), remedy="name a task folder, or one above several")
 
 
-def _listed(folder: Path) -> set[str]:
+def _read_list(folder: Path) -> set[str]:
     try:
         return set(read_regular(folder / WRITTEN).decode("utf-8").splitlines())
     except (OSError, UnicodeDecodeError) as error:
@@ -158,18 +166,18 @@ class _TaskFolder:
         try:
             certificate = prove(self._document, stored, row["avoidability"] == "unavoidable")
         except HazardmillError as error:
-            code, name, message, remedy = unproved(error)
+            code, name, message, remedy = unprovable(error)
             yield self._finding(code, f"{name}.json", message, remedy)
             return
         row |= proved_columns(certificate)
-        for code, name, message, remedy in refused(certificate):
+        for code, name, message, remedy in refused_claims(certificate):
             yield self._finding(code, f"{name}.json", message, remedy)
         expected = self._checked_files(row) if self._is_checked else task_files(row)
         if not self._metadata:
             del expected["metadata.json"]
         yield from held_against(self._folder, self._content, expected)
         listed = self._folder.parent / WRITTEN
-        if listed.is_file() and self._folder.name in _listed(self._folder.parent):
+        if listed.is_file() and self._folder.name in _read_list(self._folder.parent):
             named = folder_name(row["task_id"])
             if named != self._folder.name:
                 yield self._finding("contradiction", "folder", f"it holds the task {row['task_id']}", WRITE_AGAIN)
@@ -204,7 +212,9 @@ class _TaskFolder:
             value, kind = self._ours[column.name], _KINDS[str(column.type)]
             if (value is None and column.required) or (value is not None and type(value) is not kind):
                 where = f"metadata.json: {_OURS}.{column.name}"
-                yield self._finding("unreadable", where, f"is {shown(value)}, which is no {kind.__name__}", WRITE_AGAIN)
+                yield self._finding(
+                    "unreadable", where, f"is {render_value(value)}, which is no {kind.__name__}", WRITE_AGAIN
+                )
 
     def _checked_files(self, row: dict[str, Any]) -> dict[str, str]:
         """The files of a folder that ``hazardmill task check --out`` wrote."""

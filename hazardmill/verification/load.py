@@ -12,7 +12,7 @@ from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.requests import OFFLINE_LABEL
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 
 REQUIRED: Final = ("code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json", "certificate.json")
 """The files that every task folder has."""
@@ -151,4 +151,4 @@ def _differences(wanted: object, value: object, place: str) -> Iterator[tuple[Co
             yield from _differences(one, other, f"{place}[{number}]")
     elif canonical_json(wanted) != canonical_json(value):
         code: Code = "unlabelled" if place.endswith("provenance.label") and wanted is not None else "altered"
-        yield code, place, f"is {shown(value)}; the rest of the task gives {shown(wanted)}"
+        yield code, place, f"is {render_value(value)}; the rest of the task gives {render_value(wanted)}"

@@ -11,7 +11,7 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.store.schemas import TASKS
 from hazardmill.store.store import Store
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 from hazardmill.verification.task import AGAIN, json_object, verify_task
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def findings_in_store(store: Store) -> tuple[TaskFinding, ...]:
 def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
     findings: list[TaskFinding] = []
     looked = 0
-    cursor = views.execute(_joined())
+    cursor = views.execute(_join_query())
     names = ["task", *_ORIGINS]
     while rows := cursor.fetchmany(_AT_A_TIME):
         for values in rows:
@@ -155,7 +155,7 @@ def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
     return VerifiedTasks(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
 
 
-def _joined() -> str:
+def _join_query() -> str:
     """Every task with its row of each table, null where there is none."""
     task = ", ".join(f"{column.name} := tasks.{column.name}" for column in TASKS.columns)
     parts, joins = [f"struct_pack({task})"], []
@@ -178,5 +178,9 @@ def _contradictions(task: Row, origins: Mapping[str, Row | None]) -> Iterator[tu
         origin = _ORIGINS[table]
         for name in origin.repeated:
             if row[name] != task[name]:
-                yield "contradiction", name, f"{name} is {shown(task[name])}; {table} has {shown(row[name])}"
+                yield (
+                    "contradiction",
+                    name,
+                    f"{name} is {render_value(task[name])}; {table} has {render_value(row[name])}",
+                )
         yield from origin.compare(task, row)

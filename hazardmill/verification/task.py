@@ -19,7 +19,7 @@ from hazardmill.generation.rows import provenance
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
 
 Row: TypeAlias = Mapping[str, Any]
@@ -92,7 +92,7 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
     checks: tuple[Callable[[Row, Document], Iterator[Found]], ...] = (
         _identity,
         _document_text,
-        _written,
+        _code_and_pddl,
         consistency,
         _verdicts,
         _proofs,
@@ -142,7 +142,7 @@ def _document_text(row: Row, document: Document) -> Iterator[Found]:
         yield "altered", "document", "its document is not in canonical form", AGAIN
 
 
-def _written(row: Row, document: Document) -> Iterator[Found]:
+def _code_and_pddl(row: Row, document: Document) -> Iterator[Found]:
     for name, written in written_columns(document):
         if isinstance(written, HazardmillError):
             what = "code" if name == "code" else "PDDL"
@@ -164,9 +164,14 @@ def consistency(row: Row, document: Document) -> Iterator[Found]:
         document: Is not looked at.
     """
     if not str(row["record_id"]).startswith(f"{row['source']}:"):
-        yield "contradiction", "record_id", f"record {shown(row['record_id'])} is not of {shown(row['source'])}", AGAIN
+        yield (
+            "contradiction",
+            "record_id",
+            f"record {render_value(row['record_id'])} is not of {render_value(row['source'])}",
+            AGAIN,
+        )
     if row["backend"] == "offline" and row["model_answered"] != OFFLINE_MODEL:
-        message = f"the offline author wrote it, and model_answered says {shown(row['model_answered'])}"
+        message = f"the offline author wrote it, and model_answered says {render_value(row['model_answered'])}"
         yield "unlabelled", "model_answered", message, AGAIN
     try:
         danger = Danger.model_validate_json(row["danger"])
@@ -183,7 +188,7 @@ def consistency(row: Row, document: Document) -> Iterator[Found]:
         ("avoidability", danger.instantaneous_avoidability),
     ):
         if name in row and row[name] != value:
-            yield "contradiction", name, f"{name} is {shown(row[name])}; its danger says {value}", AGAIN
+            yield "contradiction", name, f"{name} is {render_value(row[name])}; its danger says {value}", AGAIN
 
 
 def _verdicts(row: Row, document: Document) -> Iterator[Found]:
@@ -210,19 +215,24 @@ def _proofs(row: Row, document: Document) -> Iterator[Found]:
     try:
         certificate = prove(document, stored, row["avoidability"] == "unavoidable")
     except HazardmillError as error:
-        yield unproved(error)
+        yield unprovable(error)
         return
     proved = proved_columns(certificate)
     text = proved.pop("certificate")
     for name, value in proved.items():
         if row[name] != value:
-            yield "altered", name, f"{name} is {shown(row[name])}; exact search gives {shown(value)}", AGAIN
+            yield (
+                "altered",
+                name,
+                f"{name} is {render_value(row[name])}; exact search gives {render_value(value)}",
+                AGAIN,
+            )
     if stored and row["certificate"] != text:
         message = f"its certificate is not what is proved now: {_difference(certificate.to_json(), stored)}"
         yield "altered", "certificate", message, AGAIN
     elif row["certificate"] == "{}":
         yield "missing", "certificate", "its certificate is not what is proved now: it is empty", AGAIN
-    yield from refused(certificate)
+    yield from refused_claims(certificate)
 
 
 def cross_check(row: Row, document: Document) -> Iterator[Found]:
@@ -245,7 +255,7 @@ def cross_check(row: Row, document: Document) -> Iterator[Found]:
             if isinstance(answer["agrees"], bool):
                 known.append(answer["agrees"])
             elif answer["agrees"] is not None:
-                message = f"cross_check: agrees of the {goal} plan of {engine} is {shown(answer['agrees'])}"
+                message = f"cross_check: agrees of the {goal} plan of {engine} is {render_value(answer['agrees'])}"
                 yield "unreadable", "cross_check", message, AGAIN
             if answer["plan"] is None:
                 continue
@@ -256,15 +266,15 @@ def cross_check(row: Row, document: Document) -> Iterator[Found]:
                 message = f"cross_check: the {goal} plan of {engine} has the verdict {canonical_json(verdict)}"
                 yield "altered", "cross_check", message, AGAIN
     if checked["agrees"] is not (all(known) if known else None):
-        yield "contradiction", "cross_check", f"cross_check: agrees is {shown(checked['agrees'])}", AGAIN
+        yield "contradiction", "cross_check", f"cross_check: agrees is {render_value(checked['agrees'])}", AGAIN
 
 
-def unproved(error: HazardmillError) -> Found:
+def unprovable(error: HazardmillError) -> Found:
     """What is found of a task that cannot be proved."""
     return "unproved", "certificate", f"it cannot be proved again: {error.message}", LEAVE_OUT
 
 
-def refused(certificate: Certificate) -> Iterator[Found]:
+def refused_claims(certificate: Certificate) -> Iterator[Found]:
     """The claims without which a task is none."""
     names = [line.name for line in certificate.refusals if line.name not in _HAVE_A_GATE]
     if names:
