@@ -227,9 +227,12 @@ def test_the_folder_is_whole(own):
     ("spoil", "said"),
     [
         (lambda own: (own / "manifest.json").unlink(), "manifest.json: there is no manifest .*\\[name the folder"),
-        (lambda own: (own / "manifest.json").write_text("{"), "manifest.json: the manifest is no JSON"),
-        (lambda own: (own / "manifest.json").write_text('{"name": "other"}'), "manifest.json: the manifest is none"),
-        (lambda own: rewrite(own, schema=2), "schema 2, and this version .* reads 1 at most \\[install a newer"),
+        (lambda own: (own / "manifest.json").write_text("{"), "manifest.json: the manifest is not JSON"),
+        (
+            lambda own: (own / "manifest.json").write_text('{"name": "other"}'),
+            "manifest.json: the manifest is not valid",
+        ),
+        (lambda own: rewrite(own, schema=2), "schema 2, and this version .* reads schemas up to 1 \\[install a newer"),
         (lambda own: rewrite(own, counts={"../tasks": {"train": 1}}), "'../tasks' is no name of a config"),
         (lambda own: rewrite(own, files={}), "counts rows of data/tasks/train.parquet, but lists no such file"),
         (lambda own: (own / TRAIN).unlink(), "train.parquet: the file is missing"),

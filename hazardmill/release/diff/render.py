@@ -1,4 +1,4 @@
-"""The differences between two releases in words, for a terminal."""
+"""Rendering the differences between two releases as text, for a terminal."""
 
 from __future__ import annotations
 
@@ -27,32 +27,37 @@ _TITLES: Final = {
     "plan_length": "plan length (actions)",
     "safety_effort": "safety effort (actions)",
 }
-"""Dimensions as they are called; the units of lengths are actions."""
+"""Column to its heading; lengths are in actions."""
 
 
 def title(dimension: str) -> str:
-    """What a dimension is called."""
+    """Return the heading of a compared column; unknown columns keep their own name."""
     return _TITLES.get(dimension, dimension)
 
 
 def in_order(dimension: str, values: Iterable[CountPair]) -> list[CountPair]:
-    """The values of a dimension as people read them: splits in their order, others as they are sorted."""
+    """Return the values of a compared column in the order for display: splits as train, validation, test.
+
+    Args:
+        dimension: Name of the column.
+        values: Its values, sorted; this order is kept for all columns except ``split``.
+    """
     if dimension != "split":
         return list(values)
     return sorted(values, key=lambda each: SPLITS.index(each.value) if each.value in SPLITS else len(SPLITS))
 
 
 def render_value(value: str | int | None) -> str:
-    """A value of a dimension."""
+    """Render a value of a compared column; None as ``none``."""
     return "none" if value is None else str(value)
 
 
 def lines(diff: Diff, examples: int) -> Iterator[str]:
-    """What to print.
+    """Render the differences between two releases as lines of text.
 
     Args:
         diff: The differences.
-        examples: Most tasks of a kind to name.
+        examples: Maximum number of tasks to name per kind: added, removed, changed.
     """
     yield f"{_version_line(diff.old)} -> {_version_line(diff.new)}: {STEP_WORDS[diff.step]}"
     yield (
@@ -71,11 +76,11 @@ def lines(diff: Diff, examples: int) -> Iterator[str]:
         yield f"the version number is too small for this: {len(diff.findings):,}"
         yield from (f"  {each.message} [{each.remedy}]" for each in diff.findings)
     else:
-        yield "the version number says as much"
+        yield "the version number covers these changes"
 
 
 def _tables(diff: Diff) -> Iterator[str]:
-    """Counts side by side, all tables in the same columns."""
+    """Render counts of both releases side by side; all tables share the same column widths."""
     rows = {each.config: [0, 0] for each in diff.rows}
     for each in diff.rows:
         rows[each.config][0] += each.old
@@ -94,7 +99,7 @@ def _tables(diff: Diff) -> Iterator[str]:
 
 
 def change(old: int, new: int) -> str:
-    """``+3``, ``-1,200``, or ``=``."""
+    """Render the change of a count: ``+3``, ``-1,200``, or ``=`` for none."""
     return f"{new - old:+,}" if new != old else "="
 
 
