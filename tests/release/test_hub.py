@@ -463,7 +463,7 @@ def _append(path: Path) -> None:
 DAMAGE = {
     "data/plans/train.parquet has other bytes": lambda at: _append(at / "data/plans/train.parquet"),
     "README.md is missing": lambda at: (at / "README.md").unlink(),
-    "notes.txt is in no release": lambda at: (at / "notes.txt").write_text("x"),
+    "notes.txt is not part of it": lambda at: (at / "notes.txt").write_text("x"),
     "there is no manifest of a release": lambda at: (at / "manifest.json").unlink(),
     "the manifest is not JSON": lambda at: _append(at / "manifest.json"),
 }

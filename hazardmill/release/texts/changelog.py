@@ -1,4 +1,4 @@
-"""CHANGELOG.md of the data: what is different from the release before, above what that one said of itself."""
+"""Writing CHANGELOG.md of the data: the differences from the parent release, followed by the parent's changelog."""
 
 from __future__ import annotations
 
@@ -19,20 +19,24 @@ from hazardmill.reporting.numbers import plural
 CHANGELOG: Final = "CHANGELOG.md"
 
 NAMED: Final = 50
-"""Most tasks of a kind that are named."""
+"""Maximum number of tasks to name per kind: added, removed, changed."""
 
 _HEAD: Final = "# Changelog of the data\n"
 
 
 def write_changelog(folder: Path, facts: Facts) -> list[str]:
-    """Write the changelog. The data files of the release must be in the folder: they are compared with the parent's.
+    """Write CHANGELOG.md.
+
+    Args:
+        folder: Folder of the release, with its data files: these are compared with the parent's.
+        facts: The facts of the release.
 
     Returns:
-        The file, as a path within the folder.
+        Path of the file within the folder.
 
     Raises:
-        ReleaseRefused: The version is too small for what is different.
-        InputError: The parent is no release, or a damaged one.
+        ReleaseRefused: The version is too small a step for what differs.
+        InputError: The parent is not a release, or is damaged.
         StoreError: The file cannot be written.
     """
     write_text(folder / CHANGELOG, changelog(folder, facts), what="changelog")
@@ -40,11 +44,15 @@ def write_changelog(folder: Path, facts: Facts) -> list[str]:
 
 
 def changelog(folder: Path, facts: Facts) -> str:
-    """The text of the changelog.
+    """Render the changelog: the differences from the parent release, followed by the parent's own changelog.
+
+    Args:
+        folder: Folder of the release, with its data files.
+        facts: The facts of the release.
 
     Raises:
-        ReleaseRefused: The version is too small for what is different.
-        InputError: The parent is no release, or a damaged one.
+        ReleaseRefused: The version is too small a step for what differs.
+        InputError: The parent is not a release, or is damaged.
     """
     manifest = facts.manifest
     date = f" ({manifest.date.isoformat()})" if manifest.date else ""
@@ -58,7 +66,7 @@ def changelog(folder: Path, facts: Facts) -> str:
         raise ReleaseRefused(
             f"version {manifest.version} is too small a step from its parent {diff.old.version}",
             findings=tuple(f"version: {each.message} [{each.remedy}]" for each in diff.findings),
-            remedy="call it by a higher version, as listed; nothing was written",
+            remedy="give it a higher version, as listed; nothing was written",
         )
     return f"{_HEAD}\n{head}\n" + "\n\n".join(_paragraphs(diff)) + f"\n\n{_earlier(parent)}"
 
@@ -106,7 +114,7 @@ def _changed_line(each: ChangedTask) -> Ready:
 
 
 def _earlier(parent: ComparedRelease) -> str:
-    """What the parent said of itself and of those before it."""
+    """Return the changelog of the parent release, without its heading; one line if it has none."""
     path = parent.folder / CHANGELOG
     if CHANGELOG not in parent.manifest.files:
         date = f" ({parent.manifest.date.isoformat()})" if parent.manifest.date else ""
