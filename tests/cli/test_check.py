@@ -349,7 +349,7 @@ def test_two_files_for_one_folder_are_refused_at_once(hazardmill: Hazardmill) ->
     written(SOUP, "in/soup/code.py")
     written(SOUP, "in/soup.py")
     ended = hazardmill("task", "check", "in", "--out", "out")
-    assert ended.code == 2 and "soup.py and soup/code.py would go to the same folder" in ended.err
+    assert ended.code == 2 and "soup.py and soup/code.py would be written to the same folder" in ended.err
     assert not Path("out").exists()
 
 
