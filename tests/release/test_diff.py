@@ -306,9 +306,7 @@ def test_a_damaged_file_is_refused_by_its_name(one: Path) -> None:
     path = one / "data" / "tasks" / "test.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
-    with pytest.raises(
-        InputError, match=r"damaged: data/tasks/test\.parquet has other bytes than the manifest lists"
-    ):
+    with pytest.raises(InputError, match=r"damaged: data/tasks/test\.parquet has other bytes than the manifest lists"):
         diff_folders(one, one)
 
 
