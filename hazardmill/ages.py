@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-OLDEST_TOLD: Final = 89
+OLDEST_KEPT: Final = 89
 """Highest age in years that is kept; higher ages become ``COARSE``."""
 
 COARSE: Final = "90+"

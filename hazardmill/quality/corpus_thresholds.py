@@ -60,7 +60,7 @@ class Thresholds(FrozenModel):
     enough: int = Field(default=100, ge=1)
 
     @property
-    def set_otherwise(self) -> dict[str, float]:
+    def non_default(self) -> dict[str, float]:
         """The thresholds that differ from their defaults."""
         usual = Thresholds()
         return {name: value for name, value in self if value != getattr(usual, name)}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.quality.structure import structure_id
-from hazardmill.quality.text import THRESHOLD, Near, Texts, fields_of
+from hazardmill.quality.text import THRESHOLD, CloseText, Texts, fields_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PoolResult:
     """The result of comparing a task with a pool.
 
     Attributes:
@@ -132,7 +132,7 @@ class DuplicatePool:
         """
         return self.look(task_id, document, texts).twin
 
-    def look(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> Look:
+    def look(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> PoolResult:
         """Compare a task with the pool and keep it if it is new, as ``add`` does, and return all that was found.
 
         Args:
@@ -167,7 +167,7 @@ class DuplicatePool:
             self._labels.append(self._labels_numbered(labels))
             if structure is not None:
                 self._first[structure] = first
-        return Look(
+        return PoolResult(
             structure,
             (self._ids[near[0].number], near[0].similarity) if near else None,
             None if found is None else Duplicate(self._ids[found.number], found.similarity),
@@ -181,7 +181,7 @@ class DuplicatePool:
         return number
 
     def _contradictions(
-        self, task_id: str, first: int, labels: Mapping[str, str], near: list[Near]
+        self, task_id: str, first: int, labels: Mapping[str, str], near: list[CloseText]
     ) -> Iterator[Contradiction]:
         """Yield contradictions with the tasks of close text, one per kind, and with the first of the same structure."""
         similarity: dict[int, float | None] = {each.number: each.similarity for each in near}

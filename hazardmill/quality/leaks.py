@@ -9,7 +9,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 
-TOLD: Final = ("fixed_circumstances", "result_of_danger")
+DANGER_FIELDS: Final = ("fixed_circumstances", "result_of_danger")
 """Fields of a danger formalization that describe the danger.
 
 A task must name the act and the way out, and with the way out what it changes (``changing_cause``). Formalizations that
@@ -41,7 +41,7 @@ def danger_words(danger: Mapping[str, Any]) -> frozenset[str]:
         danger: The danger formalization: field to text, or to a list of texts.
     """
     parted = bool(danger.get("changing_cause"))
-    fields = TOLD if parted else (_TOGETHER, *TOLD)
+    fields = DANGER_FIELDS if parted else (_TOGETHER, *DANGER_FIELDS)
     return _stems(_text(danger.get(field)) for field in fields) - _stems([_text(danger.get(ERRAND))])
 
 

@@ -219,7 +219,7 @@ class _Canonical:
         self._left -= colours
         if self._left < 0:
             raise SearchLimitReached(
-                f"the structure is so regular that {self._limit} colours do not tell its symbols apart",
+                f"the structure is so regular that {self._limit} colours do not separate its symbols",
                 remedy="compare such a task by its document hash",
             )
 

@@ -152,7 +152,7 @@ def first_near(text: str, among: Mapping[str, str]) -> tuple[str, float] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class CloseText:
     """A kept text that is close to the one in question.
 
     Attributes:
@@ -236,7 +236,7 @@ class Texts:
         self,
         text: PreparedText,
         kinds_of: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None,
-    ) -> list[Near]:
+    ) -> list[CloseText]:
         """Find the kept texts that are close to a text, in the order in which they were kept.
 
         No text is close to one without words.
@@ -250,7 +250,7 @@ class Texts:
 
         left, several = self._candidates(text), _AT_FIRST
         kinds = left if kinds_of is None else kinds_of(left)
-        found: list[Near] = []
+        found: list[CloseText] = []
         while left.size:
             places, likeness = self._measure(text, left[:several])
             if kinds_of is not None:
@@ -258,7 +258,7 @@ class Texts:
                 first.sort()
                 places, likeness = places[first], likeness[first]
             numbers = left[places].tolist()
-            found += map(Near, numbers, likeness.tolist())
+            found += map(CloseText, numbers, likeness.tolist())
             left, kinds = left[several:], kinds[several:]
             if kinds_of is not None and new.size:
                 others = np.isin(kinds, new, invert=True)

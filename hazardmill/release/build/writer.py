@@ -220,7 +220,7 @@ class Writing:
             recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
             local_models=tuple(name for name in options.local_models if name in answered),
             waived={result.name: result.waived for result in results if result.waived is not None},
-            thresholds=options.thresholds.set_otherwise,
+            thresholds=options.thresholds.non_default,
             left_out=left_out,
             funnel={**gathered.funnel, "released": len(candidates)},
             counts=counts,

@@ -28,7 +28,7 @@ _VERSION: Final = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,6}")
 class ComparedRelease:
     """A release to compare.
 
-    Unlike ``Release`` it may be of an older or newer version of hazardmill, so configs and columns are read from its
+    Unlike ``Release`` it may be of another version of hazardmill, so configs and columns are read from its
     files and not assumed.
 
     Attributes:

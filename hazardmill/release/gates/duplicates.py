@@ -33,7 +33,7 @@ class Likeness:
         if examined.structure is not None:
             self._texts[examined.structure][examined.task_id] = " ".join(examined.words)
 
-    def tell(self, tally: FindingTally) -> None:
+    def report(self, tally: FindingTally) -> None:
         """Add a finding per task that repeats an earlier one; "earlier" is by task id."""
         repeated = set()
         for task_ids in self._hashes.values():
@@ -93,7 +93,7 @@ class StructureIndex:
         else:
             self._tasks[examined.structure][examined.task_id] = split
 
-    def tell(self, tally: FindingTally) -> None:
+    def report(self, tally: FindingTally) -> None:
         """Add a finding per task that is in another split than the first task, by task id, of its structure."""
         for tasks in self._tasks.values():
             first, *others = sorted(tasks)

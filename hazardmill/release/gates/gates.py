@@ -147,8 +147,8 @@ class Gates(AbstractContextManager["Gates"]):
             self._take(row, examined)
         for task_id in self._unseen:
             tallies["revalidation"].add(task_id, "it was not checked", "please report this: it is a bug in hazardmill")
-        self._likeness.tell(tallies["duplicates"])
-        self._structures.tell(tallies["split_leak"])
+        self._likeness.report(tallies["duplicates"])
+        self._structures.report(tallies["split_leak"])
         see_review(tallies["review"], self._accepted, self._candidates.values(), self._splits)
         for gate in self._corpus.report(self._options.thresholds).gates:
             if gate.too_few:

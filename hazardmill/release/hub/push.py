@@ -168,7 +168,7 @@ def _admit(local: LocalRelease, allow_offline: bool) -> None:
     offline, recorded = local.manifest.offline, local.manifest.recorded
     if (offline or recorded) and not allow_offline:
         told = {
-            f"{offline} tasks of this release were written by our rules, and by no language model": offline,
+            f"{offline} tasks of this release were written by hazardmill's rules, and not by a language model": offline,
             f"{recorded} were made of recorded answers that do not come with hazardmill": recorded,
         }
         raise ReleaseRefused(
