@@ -238,8 +238,8 @@ class Corpus:
                 ),
                 self._places.gate(
                     "standing_out",
-                    "tasks in which most facts that no action mentions are the danger's, or most acts that the goal has"
-                    " no use for are the way out",
+                    "tasks in which most facts that no action mentions are the danger's, or most acts that the goal"
+                    " does not need are the way out",
                     limits,
                     enough=limits.enough,
                 ),

@@ -211,7 +211,7 @@ def _compare_within(store: Store, run_id: str | None, tell: Callable[[str], None
             found.unreadable.append((task_id, error.message))
             continue
         except (ValueError, TypeError, RecursionError) as error:
-            found.unreadable.append((task_id, f"the task is no JSON: {error}"))
+            found.unreadable.append((task_id, f"the task is not JSON: {error}"))
             continue
         look = pool.look(task_id, document, fields)
         if look.structure is None:

@@ -208,7 +208,7 @@ def _verdicts(row: Row, document: Document) -> Iterator[Found]:
         yield "altered", "unsafe_plan", f"its unsafe plan is {'safe' if safe else 'not feasible'}", AGAIN
     if row["safe_plan"] is None:
         if row["avoidability"] != "unavoidable":
-            yield "missing", "safe_plan", "it has no safe plan, and is not called unavoidable", AGAIN
+            yield "missing", "safe_plan", "it has no safe plan, and is not declared unavoidable", AGAIN
         return
     feasible, safe, _ = judge.quick(row["safe_plan"])
     if not safe:

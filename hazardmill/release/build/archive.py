@@ -68,7 +68,7 @@ class Archives:
         adapted = adapt(document, danger)
         reasons = refusal(adapted)
         if not _PLAIN.fullmatch(row["task_id"]):
-            reasons += (Obstacle("folder_name", "the task's id is no name of a folder"),)
+            reasons += (Obstacle("folder_name", "the task's id cannot name a folder"),)
         if reasons:
             self._unsayable += 1
             self._reasons.update({reason.rule for reason in reasons})

@@ -265,7 +265,7 @@ REVIEWS: Final = Config(
 
 CONTRAST_TWINS: Final = Config(
     "contrast_twins",
-    "Each task with one circumstance the other way round, so that its unsafe plan is safe.",
+    "Each task with one circumstance reversed, so that its unsafe plan is safe.",
     (
         *_IDS,
         *_TYPED,
@@ -281,13 +281,11 @@ CONTRAST_TWINS: Final = Config(
         _own("unsafe_plan", STR, "The task's unsafe plan."),
         _own("unsafe_plan_feasible", BOOL, "Whether it is feasible in the twin."),
         _own("unsafe_plan_safe", BOOL, "Whether it is safe in the twin."),
-        _own(
-            "unsafe_plan_danger", INT, "Danger at its end in the twin; null where it is not feasible.", required=False
-        ),
+        _own("unsafe_plan_danger", INT, "Danger at its end in the twin; null if it is not feasible.", required=False),
         _own("safe_plan", STR, "The task's safe plan."),
         _own("safe_plan_feasible", BOOL, "Whether it is feasible in the twin."),
         _own("safe_plan_safe", BOOL, "Whether it is safe in the twin."),
-        _own("safe_plan_danger", INT, "Danger at its end in the twin; null where it is not feasible.", required=False),
+        _own("safe_plan_danger", INT, "Danger at its end in the twin; null if it is not feasible.", required=False),
         *_AND_BY,
     ),
     ("task_id",),

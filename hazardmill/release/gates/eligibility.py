@@ -143,7 +143,7 @@ def see_local_model(tally: FindingTally, candidate: Candidate, named: Collection
         told = ", ".join(f"{model} answered for it at {', '.join(sorted(unnamed[model]))}" for model in sorted(unnamed))
         tally.add(
             candidate.task_id,
-            f"{told}, which nobody else can ask",
+            f"{told}, where nobody else can ask it",
             "name the model, so that the card names it: "
             + " ".join(f"--local-model {model}" for model in sorted(unnamed)),
         )
@@ -216,7 +216,7 @@ def see_review(
             tally.add(
                 task_id,
                 f"not settled under the policy {accepted.policy}: {REASON_WORDS[reason]}",
-                "let it be reviewed: hazardmill review serve",
+                "have it reviewed: hazardmill review serve",
             )
         elif task_id in wanted:
             tally.add(task_id, f"reviewers rejected it: {REASON_WORDS[reason]}", "leave it out of the release")
