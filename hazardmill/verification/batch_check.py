@@ -44,7 +44,7 @@ _Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CheckSettings:
     """Settings that apply to every file of a check.
 
     Attributes:
@@ -59,7 +59,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class FileToCheck:
     """One file to check.
 
     Attributes:
@@ -114,7 +114,7 @@ class CheckedFile:
     folder: str | None = None
 
 
-def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[Work]:
+def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[FileToCheck]:
     """Find the files to check, sorted by path.
 
     Args:
@@ -152,7 +152,7 @@ def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[
                 )
             writers[target] = str(inside)
         declared = unavoidable or (path.name == CODE and declared_unavoidable(path.parent))
-        work.append(Work(inside.as_posix(), path, target, declared))
+        work.append(FileToCheck(inside.as_posix(), path, target, declared))
     return work
 
 
@@ -162,7 +162,9 @@ def _modules_below(folder: Path) -> Iterator[Path]:
         yield from (place / name for name in names if name.endswith(".py") and not name.startswith("."))
 
 
-def check_files(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[CheckedFile, None, None]:
+def check_files(
+    work: Sequence[FileToCheck], terms: CheckSettings, jobs: int | None = None
+) -> Generator[CheckedFile, None, None]:
     """Check files and yield the results in the order of ``work``.
 
     At most two files per worker are in flight; a result that is ready early waits for its turn. If the generator is
@@ -185,12 +187,12 @@ def check_files(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> 
     if jobs > 1:
         yield from _apart(work, terms, jobs)
         return
-    with Bench(terms) as bench:
+    with FileChecker(terms) as checker:
         for item in work:
-            yield bench.check(item)
+            yield checker.check(item)
 
 
-class Bench:
+class FileChecker:
     """A jail and an event loop for checking one file after the other; a context manager that closes both.
 
     Args:
@@ -200,7 +202,7 @@ class Bench:
         JailUnavailable: The jail cannot contain code here.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: CheckSettings) -> None:
         self._limit = terms.limit
         self._template = Prompts.load().feedback
         self._runner = asyncio.Runner()
@@ -218,7 +220,7 @@ class Bench:
         finally:
             self._jail.close()
 
-    def check(self, work: Work) -> CheckedFile:
+    def check(self, work: FileToCheck) -> CheckedFile:
         """Check one file, and write its task folder if it is accepted and a folder is wanted.
 
         No content of the file raises an error.
@@ -244,7 +246,7 @@ class Bench:
             return self._failure(work, execution)
         return _accept(work, code, execution, self._jail.profile)
 
-    def _failure(self, work: Work, execution: Execution) -> CheckedFile:
+    def _failure(self, work: FileToCheck, execution: Execution) -> CheckedFile:
         first = first_failure(execution.checks)
         return CheckedFile(
             work.name,
@@ -266,13 +268,13 @@ def _read(path: Path) -> str | None:
     return None if len(content) > _MOST_BYTES else content.decode("utf-8", "surrogateescape")
 
 
-def _unread(work: Work, message: str) -> CheckedFile:
+def _unread(work: FileToCheck, message: str) -> CheckedFile:
     return CheckedFile(
         work.name, False, "file", "unreadable", message=message, mend="check that it is a file of Python code"
     )
 
 
-def _accept(work: Work, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
+def _accept(work: FileToCheck, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None  # Code that passed has both.
     if work.target is not None:
@@ -349,7 +351,7 @@ def _json(value: object) -> str:
 # Worker processes
 
 
-def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[CheckedFile, None, None]:
+def _apart(work: Sequence[FileToCheck], terms: CheckSettings, jobs: int) -> Generator[CheckedFile, None, None]:
     waiting = enumerate(work)
     done: dict[int, CheckedFile] = {}
     turn = 0
@@ -367,7 +369,7 @@ def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[CheckedFi
                 turn += 1
 
 
-def _hand_over(line: Connection, waiting: Iterator[tuple[int, Work]]) -> None:
+def _hand_over(line: Connection, waiting: Iterator[tuple[int, FileToCheck]]) -> None:
     item = next(waiting, None)
     if item is not None:
         # A worker that has ended is noticed when its result does not arrive.
@@ -389,7 +391,7 @@ def _result(line: Connection) -> tuple[int, CheckedFile]:
 
 
 @contextlib.contextmanager
-def _crew(count: int, terms: Terms) -> Iterator[list[Connection]]:
+def _crew(count: int, terms: CheckSettings) -> Iterator[list[Connection]]:
     """Start worker processes and yield a connection to each; they end with the block."""
     # Spawned, not forked: no other process may hold the descriptors of a worker's jail.
     context = multiprocessing.get_context("spawn")
@@ -412,14 +414,14 @@ def _crew(count: int, terms: Terms) -> Iterator[list[Connection]]:
             process.join()
 
 
-def _serve(line: Connection, terms: Terms) -> None:
+def _serve(line: Connection, terms: CheckSettings) -> None:
     """Run a worker: check the files that arrive, until the connection is closed or the command ends this process."""
     signal.signal(signal.SIGTERM, _end_once)
     try:
-        with Bench(terms) as bench:
+        with FileChecker(terms) as checker:
             while True:
                 number, work = line.recv()
-                line.send((number, bench.check(work)))
+                line.send((number, checker.check(work)))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass
     except HazardmillError as error:

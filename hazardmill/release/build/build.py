@@ -20,7 +20,7 @@ from hazardmill.release.build.configs import base_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.build.staging import check_free, publish, staged_beside
-from hazardmill.release.build.writer import Writing
+from hazardmill.release.build.writer import ReleaseWriter
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
@@ -113,7 +113,7 @@ def _build(
         options.seed,
         kept=groups.kept,
     )
-    writing = Writing(gathered, options, included, groups, splits, staged)
+    writing = ReleaseWriter(gathered, options, included, groups, splits, staged)
     with Gates(options, gathered.candidates, splits, gathered.accepted) as gates, writing:
         for done, row in enumerate(gathered.whole(included), start=1):
             added = writing.add(row)

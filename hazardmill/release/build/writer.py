@@ -53,7 +53,7 @@ class GatedTask(NamedTuple):
 
 
 @dataclass
-class Writing:
+class ReleaseWriter:
     """A release while its tasks are written.
 
     A context manager that closes the open files, also if the build fails.
@@ -163,7 +163,7 @@ class Writing:
         files = self.tables.close()
         return files, {name: file_of(self.folder / name) for name in self.archives.close()}
 
-    def __enter__(self) -> Writing:
+    def __enter__(self) -> ReleaseWriter:
         """Files are opened as rows come."""
         return self
 

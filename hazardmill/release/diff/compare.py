@@ -157,7 +157,7 @@ class CountPair(FrozenModel):
     new: int
 
 
-class Rows(FrozenModel):
+class RowCounts(FrozenModel):
     """How many rows a split of a config has, in each release.
 
     Attributes:
@@ -200,7 +200,7 @@ class Diff(FrozenModel):
     changed: tuple[ChangedTask, ...]
     unchanged: int
     schema_changes: tuple[SchemaChange, ...]
-    rows: tuple[Rows, ...]
+    rows: tuple[RowCounts, ...]
     distributions: dict[str, tuple[CountPair, ...]]
     findings: tuple[VersionFinding, ...]
 
@@ -423,11 +423,11 @@ def _beside(connection: DuckDBPyConnection, dimension: str, types: Sequence[str 
     return tuple(CountPair(value=value, old=counted[0].get(value, 0), new=counted[1].get(value, 0)) for value in values)
 
 
-def _rows(old: ComparedRelease, new: ComparedRelease) -> tuple[Rows, ...]:
+def _rows(old: ComparedRelease, new: ComparedRelease) -> tuple[RowCounts, ...]:
     before, after = old.manifest.counts, new.manifest.counts
     places = sorted({(config, split) for counts in (before, after) for config in counts for split in counts[config]})
     return tuple(
-        Rows(
+        RowCounts(
             config=config,
             split=split,
             old=before.get(config, {}).get(split, 0),

@@ -14,7 +14,7 @@ _SPLIT_ANEW = "assign the splits again by the structures of the documents, if ne
 _LEAVE_OUT = "leave it out: reject it in the review; or build without the parent, which has them in different splits"
 
 
-class Likeness:
+class DuplicateIndex:
     """The tasks of a release by hash and by structure, to find those that repeat another one.
 
     It keeps a few hundred bytes per task. The result does not depend on the order in which tasks arrive: of tasks that

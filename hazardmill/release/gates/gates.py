@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.quality.corpus_thresholds import Corpus, CorpusTask, Gate
-from hazardmill.release.gates.duplicates import Likeness, StructureIndex
+from hazardmill.release.gates.duplicates import DuplicateIndex, StructureIndex
 from hazardmill.release.gates.eligibility import (
     Rights,
     see_attribution,
@@ -98,7 +98,7 @@ class Gates(AbstractContextManager["Gates"]):
         self._rights = Rights()
         self._shipped = shipped_recordings()
         self._corpus = Corpus()
-        self._likeness = Likeness()
+        self._duplicates = DuplicateIndex()
         self._structures = StructureIndex()
 
     def __exit__(
@@ -147,7 +147,7 @@ class Gates(AbstractContextManager["Gates"]):
             self._take(row, examined)
         for task_id in self._unseen:
             tallies["revalidation"].add(task_id, "it was not checked", "please report this: it is a bug in hazardmill")
-        self._likeness.report(tallies["duplicates"])
+        self._duplicates.report(tallies["duplicates"])
         self._structures.report(tallies["split_leak"])
         see_review(tallies["review"], self._accepted, self._candidates.values(), self._splits)
         for gate in self._corpus.report(self._options.thresholds).gates:
@@ -168,7 +168,7 @@ class Gates(AbstractContextManager["Gates"]):
         self._count("revalidation", "duplicates")
         for message, remedy in examined.problems:
             tallies["revalidation"].add(task_id, message, remedy)
-        self._likeness.take(row["document_hash"], examined)
+        self._duplicates.take(row["document_hash"], examined)
         if examined.outline is None:
             return  # The document cannot be read, which the gate `revalidation` reports.
         self._count("leaked_names", "split_leak", "corpus")
