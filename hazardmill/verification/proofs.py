@@ -45,8 +45,9 @@ def prove(document: Document, stored: JsonObject, unavoidable: bool) -> Certific
         unavoidable: Whether the danger is declared unavoidable, so that no plan is safe.
 
     Raises:
-        HazardmillError: The task cannot be proved: there is no unsafe plan, the search exceeds its limit, or the
-            prover was ended.
+        SearchLimitReached: The search found no answer within the limit.
+        ProofKilled: The prover used too much memory or time, and was ended.
+        SandboxError: No prover process can be started.
     """
     limit = _limit(stored)
     return provers().run(limit, certify, plain(document), limit, unavoidable)

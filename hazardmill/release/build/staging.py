@@ -72,7 +72,8 @@ def publish(staged: Path, out: Path) -> None:
 
     Raises:
         UsageError: ``out`` has come into existence in the meantime.
-        OSError: A file cannot be synced, or the folder cannot be renamed.
+        OSError: A file cannot be synced.
+        StoreError: The folder cannot be renamed.
     """
     for path in sorted(staged.rglob("*")):
         if path.is_file():
