@@ -190,8 +190,11 @@ class _Canonical:
         return colours
 
     def _once_refined(self, colours: Colours) -> Colours:
+        """Compute new colours: each symbol's old colour, mixed with a hash of every place where it occurs."""
         over_leaves, over_nodes = self._of.over_leaves, self._of.over_nodes
         self._spend(len(self._labels))
+        # Upwards: a node's hash comes from its label and a weighted sum over its children. Children of a commutative
+        # node have the same weight, so their order does not matter.
         up: list[int] = []
         for label, leaves, nodes in zip(self._labels, over_leaves, over_nodes, strict=True):
             for leaf, weight in leaves:
@@ -200,7 +203,7 @@ class _Canonical:
                 label += up[node] * weight
             label = ((label & _ALL) ^ (label >> 31 & _ALL)) * _ODD & _ALL
             up.append(label ^ label >> 29)
-        # Now downwards: the colour of a node's surroundings comes from its parent, and parents come after children.
+        # Downwards: what surrounds a node comes from its parent, and parents come after their children.
         above = [0] * len(up)
         seen = [0] * len(colours)
         for index in range(len(up) - 1, -1, -1):
@@ -233,16 +236,19 @@ class _Canonical:
         best: tuple[list[int], str] | None = None
         tried: list[int] = []
         for symbol in cell:
+            # An automorphism maps this branch to one that was tried: it would give the same text.
             if self._maps_to_any(tried, symbol, chosen):
                 continue
             marked = list(colours)
             marked[symbol] = _mix(marked[symbol] + _MARK)
             marked = self._refine(marked)
+            # Sorted colours do not depend on names, so they may decide which branches are searched at all.
             look = sorted(marked[each] for each in self._symbols)
             if best is None or look <= best[0]:
                 try:
                     text = self._least(marked, [*chosen, symbol])
                 except _Equivalent as found:
+                    # The copy may begin at an earlier choice: then the search returns to that choice.
                     if found.depth < len(chosen):
                         raise
                 else:
@@ -264,9 +270,15 @@ class _Canonical:
                     kinds.setdefault(first, symbol)
                 if len(kinds) > 1:
                     choices.append((len(cell), colour, list(kinds.values())))
+        # The smallest cell, and of several the one of the smallest colour: names do not influence the choice.
         return min(choices)[2] if choices else []
 
     def _written_in_order(self, colours: Colours, chosen: list[int]) -> str:
+        """Write the statements with the symbols numbered in the order of their colours.
+
+        Raises:
+            _Equivalent: The text was found before, in a branch of which this one is a copy.
+        """
         order = sorted(self._symbols, key=colours.__getitem__)
         text = "\n".join(sorted(self._write_statements({symbol: number for number, symbol in enumerate(order)})))
         if not chosen:
@@ -302,6 +314,7 @@ class _Canonical:
     # Twins: symbols that can change places while all others stay
 
     def _first_twins(self, cell: list[int]) -> list[int]:
+        """Return the first twin of each symbol of a cell; for the first of a class, the symbol itself."""
         if cell[0] not in self._twin:  # Then no other is either: refinement only ever splits cells.
             firsts: list[int] = []
             for symbol in cell:
@@ -312,8 +325,10 @@ class _Canonical:
         return [self._twin[symbol] for symbol in cell]
 
     def _are_twins(self, one: int, other: int) -> bool:
+        """Check whether swapping two symbols leaves the set of statements unchanged."""
         if not self._plain:
             self._prepare()
+        # Symbols without a common statement are twins if their own statements are equal up to the symbol itself.
         if self._mentions[one].isdisjoint(self._mentions[other]):
             self._spend(1)
             return self._alone(one) == self._alone(other)
@@ -361,6 +376,7 @@ class _Canonical:
         return f"({self._of.labels[node]} {' '.join(parts)})"
 
 
+# 64-bit multiplicative hashing; _ODD is 2**64 divided by the golden ratio.
 _ALL: Final = 2**64 - 1
 _ODD: Final = 0x9E3779B97F4A7C15
 _MARK: Final = 0xD1B54A32D192ED03
