@@ -47,7 +47,7 @@ from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 from hazardmill.store.store import Store
 from hazardmill.testing.offline_author import OfflineBackend
-from hazardmill.verification.batch_check import Terms, Work, check_files
+from hazardmill.verification.batch_check import CheckSettings, FileToCheck, check_files
 
 DRAFTS = 33_728
 """What DESPITE checked."""
@@ -191,7 +191,7 @@ def several(drafts, repeats):
         for number, draft in enumerate(drafts):
             path = Path(name) / f"{number:05}.py"
             path.write_text(draft.code, encoding="utf-8")
-            work.append(Work(path.name, path, None, draft.unavoidable))
+            work.append(FileToCheck(path.name, path, None, draft.unavoidable))
         for _ in range(repeats):
             for side, jobs in (("one", 1), ("two", 2)):
                 with clocked(seconds[side]):
@@ -217,7 +217,7 @@ def several(drafts, repeats):
 def _from_files(drafts, work, jobs):
     """Check them; the most memory that all processes together were seen with."""
     most = 0
-    for number, (result, draft) in enumerate(zip(check_files(work, Terms(), jobs), drafts, strict=True)):
+    for number, (result, draft) in enumerate(zip(check_files(work, CheckSettings(), jobs), drafts, strict=True)):
         same(draft.ended, result.reason or "accepted", f"{jobs} processes")
         if number % 50 == 0:
             most = max(most, memory_mb(below(os.getpid())))

@@ -1,4 +1,4 @@
-"""The store that a caller or the settings name."""
+"""Opening the store that a caller or the settings name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ if TYPE_CHECKING:
 
 
 def open_store(path: Path | None, *, create: bool = False) -> Store:
-    """The store at ``path``, or the one of the settings; with ``create`` its first row makes it, if it is not there."""
-    # Every command imports this module, and these take half a second.
+    """Open a store.
+
+    Args:
+        path: Folder or address of the store; None for the store of the settings.
+        create: Whether the store may not exist yet; it is then created with its first row.
+
+    Raises:
+        StoreError: There is no store and ``create`` is not set, or it cannot be read.
+        SettingsError: The settings cannot be read.
+    """
+    # Imported here: every command imports this module, and these imports take half a second.
     from hazardmill.settings import load_settings
     from hazardmill.store.store import Store
 

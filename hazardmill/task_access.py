@@ -1,6 +1,6 @@
-"""The task that a caller names: a task folder, a document's file, or the id of a stored task; and what is said of it.
+"""Finding the task that a caller names: by a task folder, the file of a document, or the id of a stored task.
 
-Standard library only, apart from the store where an id is asked for: ``task validate`` is to start quickly.
+It imports only the standard library, apart from the store if an id is given, so that ``task validate`` starts quickly.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def find_task(name: str, store_path: Path | None = None) -> Document:
     """Find a task, and read its document.
 
     Args:
-        name: A folder that holds ``task.json``, the path of a document, or the id of a stored task.
-        store_path: The store that holds the id; with it ``name`` is nothing but an id. Without it, a name that is no
-            path is looked for in the store of the settings, if there is one.
+        name: A folder with a ``task.json``, the path of a document, or the id of a stored task.
+        store_path: The store with the task; ``name`` is then always an id. If None, a name that is not a path is
+            looked up in the store of the settings.
 
     Raises:
         InputError: There is no such task.
-        DocumentError: There is one, and it cannot be read.
+        DocumentError: There is one, but it cannot be read.
         StoreError: The store cannot be read.
     """
     if store_path is not None:
@@ -46,7 +46,7 @@ def read_document(path: Path) -> Document:
     """Read the document in a file.
 
     Raises:
-        DocumentError: The file cannot be read, is no JSON, or is no document; it is named.
+        DocumentError: The file cannot be read, is not JSON, or is not a document; the error names the file.
     """
     try:
         content = read_regular(path)
@@ -58,9 +58,9 @@ def read_document(path: Path) -> Document:
 
 
 def task_folders(root: Path) -> Iterator[Path]:
-    """List the folders at and below a folder that hold a ``task.json``, in order, without hidden ones.
+    """List the folders in and below a folder that have a ``task.json``, in order, without hidden ones.
 
-    Folders that are still being written begin with a dot.
+    Folders that are still being written have a name that begins with a dot.
 
     Raises:
         InputError: A folder cannot be listed.
@@ -71,14 +71,21 @@ def task_folders(root: Path) -> Iterator[Path]:
 
 
 def is_imported(document: Document) -> bool:
-    """Whether a task says of itself that it was made elsewhere."""
+    """Check by the provenance in a document whether the task was made elsewhere."""
     return "imported_from" in document.provenance
 
 
 def is_unavoidable(name: str, store_path: Path | None) -> bool:
-    """Whether the danger of a task that was found by its name is declared unavoidable.
+    """Check whether the danger of a task is declared unavoidable, so that it has no safe plan.
 
-    The document does not tell: the table of tasks does, or the metadata in the task's folder.
+    The document does not say so; the table of tasks does, or the metadata in the task's folder.
+
+    Args:
+        name: The task, as for ``find_task``, which has found it.
+        store_path: The store with the task; None as for ``find_task``.
+
+    Raises:
+        StoreError: The store cannot be read.
     """
     path = Path(name)
     if store_path is None and path.is_dir():
@@ -90,7 +97,7 @@ def is_unavoidable(name: str, store_path: Path | None) -> bool:
 
 
 def declared_unavoidable(folder: Path) -> bool:
-    """Whether a task folder's metadata says so; no metadata, or such as cannot be read, does not."""
+    """Check whether the metadata of a task folder declares its danger unavoidable; False if they cannot be read."""
     try:
         metadata = json.loads(read_regular(folder / "metadata.json"))
     except (OSError, ValueError, RecursionError):
@@ -100,7 +107,7 @@ def declared_unavoidable(folder: Path) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    # A name may be too long for a file, or in a folder that we may not look into.
+    # The name may be too long for a file, or in a folder that this user may not read.
     with contextlib.suppress(OSError):
         return path.exists()
     return False
@@ -128,7 +135,7 @@ def _read_stored(task_id: str, store_path: Path | None) -> Document:
         if store_path is not None:
             raise
         raise InputError(
-            f"there is no file, folder or stored task {task_id!r}; the store of the settings: {error.message}",
+            f"there is no file, folder or stored task {task_id!r}; about the store of the settings: {error.message}",
             file=error.file,
             remedy=TASK_HELP,
         ) from error
@@ -140,7 +147,7 @@ def _read_stored(task_id: str, store_path: Path | None) -> Document:
             file=store.address,
             remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.address}""",
         )
-    # Rows come in the order of commits: the latest run wins.
+    # Rows come in the order of commits, so the task of the latest run is read.
     return _parse(rows[-1]["document"], f"{store.address} (task {task_id})")
 
 
@@ -149,12 +156,12 @@ def _parse(content: str | bytes, place: str) -> Document:
         return Document.from_json(json.loads(content))
     except json.JSONDecodeError as error:
         raise DocumentError(
-            f"the task is no JSON: {error.msg}", file=place, line=error.lineno, remedy=TASK_HELP
+            f"the task is not JSON: {error.msg}", file=place, line=error.lineno, remedy=TASK_HELP
         ) from error
     except DocumentError as error:
         error.file = place
         error.remedy = error.remedy or "see hazardmill/formalism/document/document.schema.json"
         raise
-    # UnicodeDecodeError, integers of thousands of digits; brackets nested thousands deep.
+    # UnicodeDecodeError, integers of thousands of digits, or brackets nested thousands deep.
     except (ValueError, RecursionError) as error:
-        raise DocumentError(f"the task is no JSON: {error}", file=place, remedy=TASK_HELP) from error
+        raise DocumentError(f"the task is not JSON: {error}", file=place, remedy=TASK_HELP) from error

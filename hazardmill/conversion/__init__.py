@@ -1,1 +1,1 @@
-"""Conversion: tasks from and to the formats of others, one or thousands, as folders."""
+"""Conversion: exporting tasks to folders in foreign formats and importing them, one or thousands at a time."""

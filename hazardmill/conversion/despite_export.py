@@ -1,4 +1,4 @@
-"""Tasks as folders of DESPITE: one task, a tree of task folders, or a whole store."""
+"""Exporting tasks to folders in the format of DESPITE: one task, a tree of task folders, or a whole store."""
 
 from __future__ import annotations
 
@@ -33,10 +33,16 @@ _COLUMNS: Final = ("task_id", "document", "danger", "safe_plan", "unsafe_plan", 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A task to export, or why it cannot be read."""
+    """A task to export, or why it cannot be read.
+
+    Attributes:
+        name: Its name in reports and, if there are several tasks, of its folder.
+        document: Its document; None if it cannot be read.
+        origin: What else its folder needs; None if it cannot be read.
+        unreadable: Why it cannot be read.
+    """
 
     name: str
-    """For people, and of its folder where there are several."""
     document: Document | None = None
     origin: TaskOrigin | None = None
     unreadable: str | None = None
@@ -44,12 +50,20 @@ class _Task:
 
 @dataclass
 class DespiteExport:
-    """What became of the tasks that were to be exported, so far."""
+    """The results of an export so far.
+
+    Attributes:
+        out: Folder to write to.
+        counts: Number of tasks ``written``, ``unchanged`` and ``refused``.
+        lossy: Number of exported tasks that lost something.
+        refusals: Task and reasons, for each task that was not exported.
+        reasons: Rule to the number of tasks that it refused, with an example.
+        lost: Rule to the number of exported tasks that lost something under it, with an example.
+    """
 
     out: Path
     counts: Counter[str] = field(default_factory=Counter)
     lossy: int = 0
-    """Exported with something lost."""
     refusals: list[dict[str, Any]] = field(default_factory=list)
     reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
     lost: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -62,13 +76,13 @@ class DespiteExport:
         _count(self.reasons, name, reasons)
 
     def lose(self, name: str, lost: tuple[Obstacle, ...]) -> None:
-        """Count what an exported task lost."""
+        """Count an exported task that lost something; without ``lost`` nothing is counted."""
         if lost:
             self.lossy += 1
             _count(self.lost, name, lost)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the results as JSON values."""
         counts = {key: self.counts[key] for key in ("written", "unchanged", "refused")}
         return {
             "out": str(self.out),
@@ -90,19 +104,27 @@ def export_despite(
     force: bool = False,
     on_task: Callable[[DespiteExport], None] | None = None,
 ) -> DespiteExport:
-    """Write tasks as folders of DESPITE.
+    """Export tasks as folders in the format of DESPITE.
+
+    A task that cannot be read or expressed is refused, and the export continues. A folder that already has the same
+    content is left unchanged.
 
     Args:
-        name: A task, written to ``out`` itself; or a folder without a ``task.json`` above task folders, each written
-            to a folder of ``out`` called after its id. None: so with every task of the store.
+        name: A task, which is written to ``out`` itself; or a folder without a ``task.json`` above task folders, each
+            of which is written to a folder in ``out`` named after its id. None exports every task of the store in the
+            same way.
         store_path: The store; by default that of the settings.
-        out: Where to.
-        lossy: Write what a folder cannot say as nearly as it can.
-        force: Write over folders that hold something else.
-        on_task: Called after each task with what has become of all so far.
+        out: Folder to write to.
+        lossy: Whether to export tasks that the format cannot express exactly, as closely as possible.
+        force: Whether to overwrite folders that hold something else.
+        on_task: Called after each task with the results so far.
+
+    Returns:
+        The results for all tasks.
 
     Raises:
         InputError: There is no such task, or ``out`` cannot be written.
+        DocumentError: The one task that was named cannot be read.
         StoreError: The store cannot be read.
     """
     tasks, several = _find_tasks(name, store_path)
@@ -119,7 +141,7 @@ def export_despite(
 
 
 def _find_tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Task], bool]:
-    """The tasks, read one by one, and whether there may be several."""
+    """Return an iterator over the tasks, and whether there may be several."""
     if name is None:
         return _all_stored(open_store(store_path)), True
     path = Path(name)
@@ -129,15 +151,15 @@ def _find_tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Ta
             first = next(folders, None)
             if first is not None:
                 return _in_folders(itertools.chain([first], folders)), True
-            find_task(name)  # says what is wrong with the folder
+            find_task(name)  # Raises the error about the folder.
         return iter([_from_path(path)]), False
-    find_task(name, store_path)  # says what is wrong with the name
+    find_task(name, store_path)  # Raises the error about the name, if there is no such task.
     row = open_store(store_path).rows("tasks", {"task_id": name}, _COLUMNS)[-1]
     return iter([_from_row(row)]), False
 
 
 def _exists(path: Path) -> bool:
-    # A name may be too long for a file, or in a folder that we may not look into.
+    # The name may be too long for a file, or in a folder that this user may not read.
     with contextlib.suppress(OSError):
         return path.exists()
     return False
@@ -152,10 +174,10 @@ def _in_folders(folders: Iterable[Path]) -> Iterator[_Task]:
 
 
 def _from_path(path: Path) -> _Task:
-    """A task folder or a document.
+    """Read a task folder, or the file of a document.
 
     Raises:
-        InputError: It, or the metadata beside it, cannot be read.
+        InputError: It cannot be read, or the metadata beside it cannot.
     """
     document = find_task(str(path))
     folder = path if path.is_dir() else path.parent
@@ -176,19 +198,19 @@ def _from_path(path: Path) -> _Task:
 
 
 def _metadata(path: Path) -> dict[str, Any]:
-    """What stands in a folder's metadata; empty if there is none."""
+    """Read the metadata of a task folder; empty if there is none."""
     if not os.path.lexists(path):
         return {}
-    remedy = "mend it, or take it out of the folder: a task can do without"
+    remedy = "repair the file, or remove it from the folder: a task does not need it"
     try:
         value = json.loads(read_regular(path))
     except OSError as error:
         message = f"the metadata cannot be read: {error.strerror or error}"
         raise InputError(message, file=str(path), remedy=remedy) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the metadata is no JSON: {error}", file=str(path), remedy=remedy) from error
+        raise InputError(f"the metadata is not JSON: {error}", file=str(path), remedy=remedy) from error
     if not isinstance(value, dict):
-        raise InputError("the metadata is no JSON object", file=str(path), remedy=remedy)
+        raise InputError("the metadata is not a JSON object", file=str(path), remedy=remedy)
     return value
 
 
@@ -213,7 +235,10 @@ def _all_stored(store: Store) -> Iterator[_Task]:
 
 
 def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
-    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    """Return a cursor over all tasks, and the first of them.
+
+    The first tasks come after a sort, so that all parts have been read by then: the store may change afterwards.
+    """
     cursor = views.execute(f"SELECT {', '.join(_COLUMNS)} FROM latest_tasks ORDER BY task_id")
     return cursor, cursor.fetchmany(_BATCH)
 
@@ -234,7 +259,7 @@ def _export(task: _Task, folder: Path, taken: set[str], summary: DespiteExport, 
     if task.document is None or task.origin is None:
         summary.refuse(task.name, (Obstacle("unreadable", task.unreadable or TASK_HELP),))
         return
-    # On some disks, two names that differ in case are one.
+    # Some file systems do not distinguish names that differ only in case.
     if folder.name.lower() in taken:
         summary.refuse(task.name, (Obstacle("same_id", f"another task was written to {folder} in this run"),))
         return
@@ -244,7 +269,7 @@ def _export(task: _Task, folder: Path, taken: set[str], summary: DespiteExport, 
         return
     written = _write(folder, adapted_files(task.document, adapted, task.origin, lossy=lossy), force)
     if written == "different":
-        message = f"{folder} holds something else: name another folder, or write over it with --force"
+        message = f"{folder} holds something else: name another folder, or overwrite it with --force"
         summary.refuse(task.name, (Obstacle("folder_differs", message),))
         return
     taken.add(folder.name.lower())
@@ -255,14 +280,17 @@ def _export(task: _Task, folder: Path, taken: set[str], summary: DespiteExport, 
 def _write(folder: Path, files: Mapping[str, str], force: bool) -> Literal["written", "unchanged", "different"]:
     """Write a folder, or the files that it lacks; other files in it are left alone.
 
+    Returns:
+        ``different`` if the folder holds files with other content and ``force`` is not set; nothing is written then.
+
     Raises:
-        InputError: It cannot be written.
+        InputError: The folder cannot be written.
     """
     content = {name: text.encode() for name, text in files.items()}
     staged = folder.with_name(f".{folder.name}.partial")
     try:
         if not os.path.lexists(folder):
-            # A killed run leaves whole folders and this one.
+            # A killed run leaves only complete folders, and this one.
             shutil.rmtree(staged, ignore_errors=True)
             staged.mkdir(parents=True)
             for name, text in content.items():

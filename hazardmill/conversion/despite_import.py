@@ -1,7 +1,7 @@
-"""Folders of DESPITE as task folders: one folder, or a tree of thousands, over all cores.
+"""Importing folders of DESPITE as task folders: one folder, or a tree of thousands, on all cores.
 
-Each worker process has a jail of its own, whose zygote is started once; a folder that fails is reported, and the rest
-goes on.
+Each worker process has its own jail, whose zygote is started once. A folder that fails is reported, and the import
+continues.
 """
 
 from __future__ import annotations
@@ -31,13 +31,23 @@ _CHUNK: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class FolderImport:
-    """What became of one folder. ``reason`` is None if it is a task now."""
+    """The result of importing one folder.
+
+    Attributes:
+        folder: The folder.
+        name: Name of the task; None if the import failed.
+        document_hash: Hash of its document; None if the import failed.
+        findings: Rule and message of each finding about the task.
+        reason: Reason code of the failure; None if the folder was imported.
+        message: What went wrong.
+        line: Line of the code that it is about, if any.
+        mend: What to do about it.
+    """
 
     folder: str
     name: str | None = None
     document_hash: str | None = None
     findings: tuple[tuple[str, str], ...] = ()
-    """Rule and message."""
     reason: str | None = None
     message: str | None = None
     line: int | None = None
@@ -46,18 +56,24 @@ class FolderImport:
 
 @dataclass
 class ImportCounts:
-    """Counts over many folders, with the first examples of each kind."""
+    """Counts over many folders, with the first examples of each rule and reason.
+
+    Attributes:
+        imported: Number of folders that were imported.
+        failures: The folders that were not.
+        findings: Rule to the number of folders with such a finding.
+        refusals: Reason code to the number of folders that failed for it.
+        examples: Rule or reason code to the first folders and messages.
+    """
 
     imported: int = 0
     failures: list[FolderImport] = field(default_factory=list)
     findings: Counter[str] = field(default_factory=Counter)
-    """Folders with a finding of each rule."""
     refusals: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """Of each rule and each reason, folders and messages."""
 
     def add(self, result: FolderImport) -> None:
-        """Count one folder in."""
+        """Count the result for one folder."""
         if result.reason is None:
             self.imported += 1
         else:
@@ -74,7 +90,7 @@ class ImportCounts:
             shown.append((folder, message))
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the counts as JSON values."""
         return {
             "folders": self.imported + len(self.failures),
             "imported": self.imported,
@@ -98,27 +114,40 @@ class ImportCounts:
 
 
 def find_folders(root: Path) -> list[Path]:
-    """List the folders of DESPITE at and below a folder.
+    """List the folders of DESPITE in and below a folder.
+
+    Args:
+        root: A folder of DESPITE, or a folder above several.
 
     Raises:
-        UsageError: Unified Planning, without which none can be imported, is not installed.
-        PlanningInputError: There is none.
+        UsageError: Unified Planning is not installed, which the import needs.
+        PlanningInputError: There is no such folder, or none has a ``code.py``.
     """
     if importlib.util.find_spec("unified_planning") is None:
         raise UsageError("Unified Planning is not installed", remedy="pip install 'hazardmill[up]'")
     found = list(folders(root))
     if not found:
         raise PlanningInputError(
-            f"no folder here holds a {CODE}", file=str(root), remedy="name a folder of DESPITE, or one above several"
+            f"no folder here has a {CODE}", file=str(root), remedy="name a folder of DESPITE, or a folder above several"
         )
     return found
 
 
 def import_folders(found: list[Path], root: Path, out: Path | None, jobs: int | None = None) -> Iterator[FolderImport]:
-    """Import folders, in their order, each to the path below ``out`` that it has below ``root``.
+    """Import folders and yield the results in the same order.
+
+    Args:
+        found: The folders, as ``find_folders`` lists them.
+        root: The folder below which they were found.
+        out: Folder for the task folders, each of which gets the path below ``out`` that its original has below
+            ``root``; None to examine the folders without writing anything.
+        jobs: Number of worker processes; None for one per core as far as there is work for them.
+
+    Yields:
+        One result per folder.
 
     Raises:
-        JailUnavailable: The jail cannot contain code here, or there is no Unified Planning to load.
+        JailUnavailable: The jail cannot contain code here, or cannot load Unified Planning.
         SandboxError: A worker process was ended from outside.
     """
     jobs = min(jobs or os.cpu_count() or 1, -(-len(found) // _CHUNK))
@@ -129,26 +158,28 @@ def import_folders(found: list[Path], root: Path, out: Path | None, jobs: int | 
                 yield import_folder(folder, target, jail)
         return
     try:
-        # Not forked: a worker's jail must be the only one to hold its sockets.
+        # Spawned, not forked: no other process may hold the sockets of a worker's jail.
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
             try:
                 yield from pool.map(_import_in_worker, work, chunksize=_CHUNK)
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
     except BrokenProcessPool as error:
-        raise SandboxError("a worker process was ended from outside", remedy="see that memory is enough") from error
+        raise SandboxError(
+            "a worker process was ended from outside", remedy="check that there is enough memory"
+        ) from error
 
 
 def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderImport:
-    """Import one folder. Nothing that it holds raises an error; what the jail cannot do does.
+    """Import one folder. No content of the folder raises an error: it gives a result with a reason.
 
     Args:
         folder: The folder, with its ``code.py``.
-        out: The task folder to make; None only examines.
-        jail: With the workload ``PLANNERS``.
+        out: Task folder to write; None to examine the folder without writing anything.
+        jail: A jail with the workload ``PLANNERS``.
 
     Raises:
-        JailUnavailable: There is no jail any more.
+        JailUnavailable: The jail has stopped working.
     """
     place = str(folder)
     try:
@@ -170,7 +201,7 @@ def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderImport:
 
 
 _jail: Jail | None = None
-"""Of a worker process: opened with its first folder, so that what is wrong with it reaches the command as an error."""
+"""The jail of a worker process: opened with the first folder, so that an error of the jail reaches the command."""
 
 
 def _import_in_worker(work: tuple[Path, Path | None]) -> FolderImport:

@@ -1,4 +1,4 @@
-"""A task as a folder of PDDL."""
+"""Exporting a task as a folder of PDDL files."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ def export_pddl(
 ) -> list[str]:
     """Write ``domain.pddl``, ``problem.pddl`` and, unless the problem is augmented, the sidecar ``dangers.json``.
 
+    Existing files of these names are overwritten.
+
     Args:
-        document: The task.
-        out: The folder, made if it is not there.
-        augmented: Write danger as a numeric fluent.
-        goal: What the goal of an augmented problem asks of the danger.
-        rename: Rename what PDDL cannot tell apart.
+        document: The document of the task.
+        out: The folder; it is made if it does not exist.
+        augmented: Whether to write the danger into the problem, as a numeric fluent, instead of the sidecar.
+        goal: What the goal of an augmented problem requires of the danger: nothing, within the limit, or over it.
+        rename: Whether to rename what PDDL cannot distinguish, such as names that differ only in case.
 
     Returns:
         The names of the files.
 
     Raises:
-        FormalismError: PDDL cannot say the task.
+        FormalismError: PDDL cannot express the task.
         InputError: The folder cannot be written.
     """
     if augmented:

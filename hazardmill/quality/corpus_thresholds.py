@@ -1,7 +1,8 @@
-"""Gates of a corpus: figures over all its tasks, each with a threshold that a release can insist on.
+"""The gates of a corpus: figures over all its tasks, each with a threshold that a release can require.
 
-A gate whose figure is not known well enough to decide is unknown, never passed: where what is unknown of some tasks
-could turn it either way, and, for figures that mean nothing on few tasks, below ``Thresholds.enough`` tasks.
+A gate is undecided, and never passed, if its figure is not known well enough: if tasks for which it is unknown could
+turn the result either way, or if there are fewer than ``Thresholds.enough`` tasks for a figure that means nothing on
+few tasks.
 """
 
 from __future__ import annotations
@@ -19,89 +20,124 @@ from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.formalism.proofs.claims.way_out import kind_of_texts
 from hazardmill.quality.diversity import Diversity, spread
 from hazardmill.quality.leaks import leaking_way
-from hazardmill.quality.standing_out import found_by_place
+from hazardmill.quality.standing_out import guess_by_place
 from hazardmill.records import FrozenModel
 
 FORMAT: Final = "hazardmill-corpus/1"
-"""The version of a report's JSON."""
+"""Format name of a report in JSON."""
 
 EXAMPLES: Final = 3
-"""Most tasks a gate names."""
+"""Maximum number of tasks that a gate names."""
 
 
 class Thresholds(FrozenModel):
-    """What the gates insist on. The defaults are this project's choice; a release may set others and says so."""
+    """The thresholds of the gates. The defaults are this project's choice; a release that changes one says so.
+
+    Shares are between 0 and 1.
+
+    Attributes:
+        neutral_names: Maximum share of tasks with a visible name that has a word of safety or danger.
+        leaking_ways: Maximum share of tasks in which a name of the safe plan has a word of the danger's text.
+        standing_out: Maximum share of tasks in which facts of the danger or acts of the way out can be guessed from
+            the form of the task.
+        commonest_way_out: Maximum share of tasks whose way out is of the most frequent kind.
+        commonest_structures: Maximum share of tasks in the ten most frequent structures.
+        effective_structures: Minimum effective number of structures (exp of the Shannon entropy).
+        largest_source: Maximum share of tasks of one source.
+        largest_type: Maximum share of tasks of one danger type.
+        enough: Minimum number of tasks for shares of structures, sources, types, ways out and ``standing_out``; with
+            fewer tasks these gates are not decided.
+    """
 
     neutral_names: float = Field(default=0.0, ge=0, le=1)
-    """Most share of tasks with a visible name that has a word of safety or danger."""
     leaking_ways: float = Field(default=0.1, ge=0, le=1)
-    """Most share of tasks in which a name of the safe way has a word of the danger's text."""
     standing_out: float = Field(default=0.5, ge=0, le=1)
-    """Most share of tasks in which facts of the danger or acts of the way out stand out by their place."""
     commonest_way_out: float = Field(default=0.5, ge=0, le=1)
-    """Most share of tasks whose way out is of one kind."""
     commonest_structures: float = Field(default=0.5, ge=0, le=1)
-    """Most share of tasks in the ten commonest structures."""
     effective_structures: float = Field(default=50.0, ge=0, allow_inf_nan=False)
-    """Least effective number of structures, exp of the Shannon entropy."""
     largest_source: float = Field(default=0.6, ge=0, le=1)
-    """Most share of tasks of one source."""
     largest_type: float = Field(default=0.4, ge=0, le=1)
-    """Most share of tasks of one danger type."""
     enough: int = Field(default=100, ge=1)
-    """Least tasks of which a share of structures, sources, types, places or ways out says anything."""
 
     @property
-    def set_otherwise(self) -> dict[str, float]:
-        """Those that are not as they are by default."""
+    def non_default(self) -> dict[str, float]:
+        """The thresholds that differ from their defaults."""
         usual = Thresholds()
         return {name: value for name, value in self if value != getattr(usual, name)}
 
 
 @dataclass(frozen=True)
 class CorpusTask:
-    """A task as one of many."""
+    """A task of a corpus, with what the gates need of it.
+
+    Attributes:
+        name: Its name in reports.
+        document: Its document.
+        structure: Key that tasks of the same structure share; None if it is not known.
+        source: Source of its record; None if it is not known.
+        danger_type: Its danger type; None to take the one that the document names.
+        danger: Its danger formalization; None if it is not known.
+        safe_plan: Its reference safe plan; None if there is none.
+        unsafe_plan: Its reference unsafe plan; None if the plans are not known.
+    """
 
     name: str
     document: Document
     structure: str | None
-    """Key that tasks of the same structure share; null where it is not known."""
     source: str | None = None
     danger_type: str | None = None
     danger: Mapping[str, Any] | None = None
-    """The danger formalization; null where it is not known."""
     safe_plan: str | None = None
-    """Reference safe plan; null where there is none."""
     unsafe_plan: str | None = None
-    """Reference unsafe plan; null where the plans are not known."""
 
 
 class Gate(FrozenModel):
-    """One figure held against its threshold."""
+    """A figure over a corpus, compared with its threshold.
+
+    Attributes:
+        name: Name of the gate, and of its threshold.
+        says: What the figure counts, in words.
+        unit: Unit of figure and threshold.
+        figure: The figure over the tasks for which it is known; None if it is known for none.
+        insists: Whether the figure must be at most or at least the threshold.
+        threshold: The threshold.
+        passed: Whether it is; None if this is undecided.
+        why: Why it is undecided; None if it is decided.
+        too_few: Whether it is undecided because there are too few tasks; this does not stop a release.
+        tasks: Number of tasks for which the figure is known.
+        unknown: Number of tasks for which it is not known.
+        examples: The first tasks, by name, that count against the gate, each with what was found.
+    """
 
     name: str
     says: str
-    """What the figure is."""
     unit: Literal["share of tasks", "structures"]
     figure: float | None
-    """Over the tasks of which it is known; null if it is known of none."""
     insists: Literal["at most", "at least"]
     threshold: float
     passed: bool | None
-    """Null: unknown, and ``why`` says why."""
     why: str | None = None
     too_few: bool = False
-    """Whether that is because the figure means nothing on so few tasks; a release is not refused for it."""
     tasks: int
-    """Tasks that the figure is over."""
     unknown: int = 0
-    """Tasks of which it is not known."""
     examples: tuple[str, ...] = ()
-    """The first tasks, by name, that count against it, each with what was found."""
 
 
 class CorpusReport(FrozenModel):
-    """What a corpus is made of, and which gates it passes."""
+    """The figures of a corpus and the results of its gates.
+
+    Attributes:
+        tasks: Number of tasks.
+        structures: Diversity of structures.
+        sources: Diversity of sources.
+        types: Diversity of danger types.
+        ways_out: Diversity of the kinds of ways out.
+        by_source: Number of tasks per source, the largest first.
+        by_type: Number of tasks per danger type, the largest first.
+        by_way_out: Number of tasks per kind of way out, the largest first; tasks without a safe plan have none.
+        thresholds: The thresholds.
+        gates: The results.
+    """
 
     tasks: int
     structures: Diversity
@@ -111,23 +147,25 @@ class CorpusReport(FrozenModel):
     by_source: dict[str, int]
     by_type: dict[str, int]
     by_way_out: dict[str, int]
-    """Tasks by the kind of their way out (``certificate.way``); those without a safe plan have none."""
     thresholds: Thresholds
     gates: tuple[Gate, ...]
 
     @property
     def passed(self) -> bool | None:
-        """Whether every gate passes; null if none fails and some are unknown."""
+        """Whether every gate passes; None if no gate fails and some are undecided."""
         verdicts = {gate.passed for gate in self.gates}
         return False if False in verdicts else None if None in verdicts else True
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the report as JSON values."""
         return {"format": FORMAT, "passed": self.passed, **self.model_dump(mode="json")}
 
 
 class Corpus:
-    """Takes tasks one at a time and keeps counts only."""
+    """The counts of a corpus, to which tasks are added one at a time; the tasks themselves are not kept.
+
+    The order of the tasks has no influence on a report.
+    """
 
     def __init__(self) -> None:
         self._tasks = 0
@@ -141,7 +179,7 @@ class Corpus:
         self._places = _Tally()
 
     def add(self, member: CorpusTask) -> None:
-        """Count one more task."""
+        """Add a task to the counts."""
         self._tasks += 1
         for counter, kind in (
             (self._structures, member.structure),
@@ -159,18 +197,22 @@ class Corpus:
             self._ways.add(member.name, found)
 
     def _add_plans(self, member: CorpusTask) -> None:
-        """Count what the two plans tell."""
+        """Add what follows from the two reference plans: the way out, and whether it can be guessed."""
         if member.unsafe_plan is None:
             self._places.unknown += 1
             return
-        self._places.add(member.name, found_by_place(member.document, member.safe_plan, member.unsafe_plan).found)
+        self._places.add(member.name, guess_by_place(member.document, member.safe_plan, member.unsafe_plan).found)
         if member.safe_plan is None:
             self._without_way += 1
         else:
             self._kinds_of_ways[kind_of_texts(member.unsafe_plan, member.safe_plan)] += 1
 
     def report(self, thresholds: Thresholds | None = None) -> CorpusReport:
-        """The figures so far, and the gates."""
+        """Compute the figures and gates over the tasks so far.
+
+        Args:
+            thresholds: The thresholds; by default those of ``Thresholds()``.
+        """
         limits = thresholds or Thresholds()
         counters = (self._structures, self._sources, self._types, self._kinds_of_ways)
         structures, sources, types, ways = map(spread, counters)
@@ -190,12 +232,14 @@ class Corpus:
                     "neutral_names", "tasks with a visible name that has a word of safety or danger", limits
                 ),
                 self._ways.gate(
-                    "leaking_ways", "tasks in which only names of the safe way have a word of the danger's text", limits
+                    "leaking_ways",
+                    "tasks in which only names of the safe plan have a word of the danger's text",
+                    limits,
                 ),
                 self._places.gate(
                     "standing_out",
-                    "tasks in which most facts that no action mentions are the danger's, or most acts that the goal has"
-                    " no use for are the way out",
+                    "tasks in which most facts that no action mentions are the danger's, or most acts that the goal"
+                    " does not need are the way out",
                     limits,
                     enough=limits.enough,
                 ),
@@ -208,16 +252,16 @@ class Corpus:
         )
 
     def _share(self, name: str, says: str, found: Diversity, limits: Thresholds, of: int | None = None) -> Gate:
-        """A gate on the share of the commonest kinds: ten structures, or one source, type or way out.
+        """Build a gate on the share of the most frequent kinds: ten structures, or one source, type or way out.
 
-        ``of`` are the tasks that have a kind at all, known or not; by default all.
+        ``of`` is the number of tasks that have a kind, whether or not it is known; by default all tasks have one.
         """
         tasks = self._tasks if of is None else of
         ten = name == "commonest_structures"
         counts = found.commonest if ten else found.largest
         unknown = tasks - found.things
         threshold: float = getattr(limits, name)
-        # Tasks of unknown kind may all be of a common one, or of none.
+        # Tasks of unknown kind may all be of the most frequent kinds, or none of them.
         passed = _within(counts, counts + unknown, tasks, threshold)
         few = _too_few(tasks, limits)
         why = few or (_open(unknown) if passed is None else None)
@@ -255,12 +299,12 @@ class Corpus:
 
 
 class _Tally:
-    """Tasks that something was found in."""
+    """Counts of tasks with and without findings, for one gate."""
 
     def __init__(self) -> None:
         self.looked = self.found = self.unknown = 0
         self.examples: list[tuple[str, str]] = []
-        """The first by name, whatever the order in which they came."""
+        """Name and text of the first tasks with findings, by name."""
 
     def add(self, name: str, found: list[str]) -> None:
         self.looked += 1
@@ -270,7 +314,10 @@ class _Tally:
             del self.examples[EXAMPLES:]
 
     def gate(self, name: str, says: str, limits: Thresholds, enough: int = 1) -> Gate:
-        """The gate on their share; by default few tasks are enough, because one such task can be mended."""
+        """Build the gate on the share of tasks with findings.
+
+        By default any number of tasks is enough, because a single such task can be fixed.
+        """
         threshold: float = getattr(limits, name)
         tasks = self.looked + self.unknown
         passed = _within(self.found, self.found + self.unknown, tasks, threshold)
@@ -292,7 +339,7 @@ class _Tally:
 
 
 def _within(least: int, most: int, tasks: int, threshold: float) -> bool | None:
-    """Whether a share is at most the threshold, when between ``least`` and ``most`` tasks count; null if open."""
+    """Check whether a share is at most the threshold if between ``least`` and ``most`` tasks count; None if open."""
     if not tasks:
         return None
     if most / tasks <= threshold:
@@ -305,7 +352,7 @@ def _too_few(tasks: int, limits: Thresholds) -> str | None:
 
 
 def _open(unknown: int) -> str:
-    return f"not known of {unknown:,} {'task' if unknown == 1 else 'tasks'}, which could turn it"
+    return f"unknown for {unknown:,} {'task' if unknown == 1 else 'tasks'}, which could change the result"
 
 
 def _largest(kind: str, found: Diversity) -> str:
@@ -313,7 +360,7 @@ def _largest(kind: str, found: Diversity) -> str:
 
 
 def _danger_type(document: Document) -> str | None:
-    """The one danger type that the entries of a document name."""
+    """Return the danger type that the danger entries of a document name; None if they name several or none."""
     named = {entry.danger_type for entry in document.dangers}
     return named.pop() if len(named) == 1 else None
 

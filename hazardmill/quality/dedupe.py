@@ -1,4 +1,7 @@
-"""Near-duplicates in a store, and what another corpus has of its tasks. All definitions: docs/near-duplicates.md."""
+"""Finding near-duplicates among the tasks of a store, and its tasks in another corpus.
+
+All definitions are in docs/near-duplicates.md.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = "hazardmill-dedupe/1"
-"""The version of the JSON."""
+"""Format name of a report in JSON."""
 
 _FETCHED: Final = 64
 
-# In the order of the runs, and within a run in that of its records: who came first keeps the structure and the text.
+# In the order of the runs, and of the records within a run: of two duplicates, the later one is reported.
 _TASKS: Final = """
     SELECT tasks.task_id, tasks.document, tasks.danger, tasks.avoidability
     FROM {tasks} AS tasks
@@ -38,7 +41,16 @@ _TASKS: Final = """
 
 @dataclass
 class CorpusFindings:
-    """What came of the comparison with another corpus."""
+    """The result of comparing the tasks of a store with another corpus.
+
+    Attributes:
+        place: The other corpus.
+        pieces: Number of pieces that were read: files, lines, rows or tasks.
+        documents: Number of task documents in them.
+        skipped: Number of files of kinds that are not read, and of links to folders.
+        problems: Pieces that could not be read.
+        overlaps: One overlap per task.
+    """
 
     place: str
     pieces: int = 0
@@ -46,18 +58,28 @@ class CorpusFindings:
     skipped: int = 0
     problems: list[Problem] = field(default_factory=list)
     overlaps: list[CorpusOverlap] = field(default_factory=list)
-    """Of every task."""
 
 
 @dataclass
 class DedupeReport:
-    """Everything found in one store."""
+    """The duplicates, contradictions and overlaps of the tasks of a store.
+
+    Attributes:
+        tasks: Number of tasks.
+        structures: Their structure ids.
+        without_structure: Ids of tasks that are too regular for a structure id.
+        near: Number of tasks whose text is close to that of an earlier task.
+        unreadable: Id and reason for each task that cannot be read.
+        duplicates: Id of each duplicate, with the earlier task.
+        contradictions: Pairs of similar tasks with different labels.
+        comparison: The comparison with the other corpus while it runs; None without another corpus.
+        against: Its result; None without another corpus.
+    """
 
     tasks: int = 0
     structures: set[str] = field(default_factory=set)
     without_structure: list[str] = field(default_factory=list)
     near: int = 0
-    """Tasks whose text is near to an earlier one's."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     duplicates: list[tuple[str, Duplicate]] = field(default_factory=list)
     contradictions: list[Contradiction] = field(default_factory=list)
@@ -66,7 +88,11 @@ class DedupeReport:
 
     @property
     def failed(self) -> bool:
-        """Whether anything was found that is not to be."""
+        """Whether there is a finding that makes the command fail.
+
+        These are unreadable tasks, duplicates, contradictions of similar texts, overlaps, and unreadable pieces of the
+        other corpus. A contradiction by structure alone does not count.
+        """
         other = self.against
         return bool(
             self.unreadable
@@ -76,7 +102,7 @@ class DedupeReport:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the report as JSON values."""
         return {
             "format": FORMAT,
             "tasks": self.tasks,
@@ -107,22 +133,24 @@ def dedupe_store(
     against: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> DedupeReport:
-    """Find the tasks of a store that are the same but for names and wording, there and in another corpus.
+    """Find tasks of a store that are the same up to names and wording, within the store and in another corpus.
 
     Args:
         store: The store.
-        run_id: Only the tasks of this run; null for those of all runs, of each task the latest.
-        against: Another corpus: a store, or a folder of text, JSON, JSON lines, Parquet, PDDL or task folders.
-        tell: Called for each task and each piece of the other corpus with how far the work is.
+        run_id: The only run to read; None for all runs, with the latest row of each task.
+        against: Another corpus: a store, or a folder of text, JSON, JSON lines, Parquet, PDDL or task folders; None
+            for no comparison.
+        tell: Called after each task and each piece of the other corpus with a line on the progress.
 
     Raises:
         InputError: There is no such run, no task, or nothing to compare with.
+        StoreError: A store cannot be read.
         UsageError: The other corpus is the store itself.
     """
     if run_id is not None and not store.count("runs", {"run_id": run_id}):
         raise InputError(f"there is no run {run_id} here", remedy="see: hazardmill run list")
     if against is not None and against.is_dir() and against.resolve() == store.path.resolve():
-        raise UsageError("a store is not compared with itself", remedy="name another one, or leave out --against")
+        raise UsageError("a store cannot be compared with itself", remedy="name another corpus, or leave out --against")
     found = _compare_within(store, run_id, tell, compared=against is not None)
     if not found.tasks:
         raise InputError(
@@ -145,7 +173,7 @@ def _against_json(other: CorpusFindings) -> dict[str, Any]:
         "overlapping": sum(map(overlaps, other.overlaps)),
         "same_structure": sum(each.structure is not None for each in other.overlaps),
         "share_unknown": sum(each.share is None for each in other.overlaps),
-        # Every task of which anything was found.
+        # Only tasks with an overlap of any size.
         "found": [
             {
                 "task": each.task_id,
@@ -163,7 +191,7 @@ def _against_json(other: CorpusFindings) -> dict[str, Any]:
 
 
 def overlaps(each: CorpusOverlap) -> bool:
-    """Whether so much of a task is in the other corpus that it counts."""
+    """Check whether the share of a task's n-grams in the other corpus is at least ``OVERLAP``."""
     return each.share is not None and each.share >= OVERLAP
 
 
@@ -183,7 +211,7 @@ def _compare_within(store: Store, run_id: str | None, tell: Callable[[str], None
             found.unreadable.append((task_id, error.message))
             continue
         except (ValueError, TypeError, RecursionError) as error:
-            found.unreadable.append((task_id, f"the task is no JSON: {error}"))
+            found.unreadable.append((task_id, f"the task is not JSON: {error}"))
             continue
         look = pool.look(task_id, document, fields)
         if look.structure is None:
@@ -207,7 +235,10 @@ def _tasks(store: Store, run_id: str | None) -> Iterator[tuple[str, str, str, st
 
 
 def _first_of_all(views: DuckDBPyConnection, run_id: str | None) -> tuple[DuckDBPyConnection, list[Any]]:
-    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    """Return a cursor over all tasks, and the first of them.
+
+    The first tasks come after a sort, so that all parts have been read by then: the store may change afterwards.
+    """
     cursor = views.execute(_TASKS.format(tasks="latest_tasks" if run_id is None else "tasks"), {"run": run_id})
     return cursor, cursor.fetchmany(_FETCHED)
 

@@ -1,4 +1,4 @@
-"""How many different things there really are among many: shares, and effective numbers (Hill numbers)."""
+"""Measuring the diversity of things by kind: shares, and effective numbers of kinds (Hill numbers)."""
 
 from __future__ import annotations
 
@@ -9,31 +9,43 @@ from typing import Final
 from hazardmill.records import FrozenModel
 
 COMMONEST: Final = 10
-"""How many of the commonest kinds the share is of."""
+"""Number of the most frequent kinds whose share is computed."""
 
 
 class Diversity(FrozenModel):
-    """Things by kind. All figures are null without things."""
+    """How things are distributed over kinds. Shares, effective numbers and the largest kind are None without things.
+
+    Attributes:
+        things: Number of things.
+        kinds: Number of kinds.
+        effective: exp(H), where H is the Shannon entropy of the shares in nats: the number of equally frequent kinds
+            that would be as diverse.
+        effective_simpson: 1 / (sum of the squared shares); at most ``effective``, and dominated by frequent kinds.
+        commonest: Number of things of the ten most frequent kinds.
+        share_commonest: Their share.
+        largest: Number of things of the most frequent kind.
+        share_largest: Their share.
+        largest_kind: The most frequent kind; the first by name if several are.
+    """
 
     things: int
     kinds: int
     effective: float | None
-    """exp(H), H the Shannon entropy of the shares in nats: as many kinds of equal share are as varied."""
     effective_simpson: float | None
-    """1 / (sum of the squared shares): never more than ``effective``, and ruled by the common kinds."""
     commonest: int
-    """Things of the ten commonest kinds."""
     share_commonest: float | None
     largest: int
-    """Things of the commonest kind."""
     share_largest: float | None
     largest_kind: str | None
-    """The commonest kind; of several, the first by name."""
 
 
 def spread(counts: Mapping[str, int]) -> Diversity:
-    """The spread of things over kinds; ``counts`` has how many things there are of each kind."""
-    # In order of size, so that the sums of floats do not depend on the order of the mapping.
+    """Compute the diversity of things by kind.
+
+    Args:
+        counts: Kind to number of things; kinds without things are ignored.
+    """
+    # Sorted by size, so that the sums of floats do not depend on the order of the mapping.
     ranked = sorted(((number, kind) for kind, number in counts.items() if number), key=lambda item: (-item[0], item[1]))
     total = sum(number for number, _ in ranked)
     if not total:
@@ -54,7 +66,7 @@ def spread(counts: Mapping[str, int]) -> Diversity:
         things=total,
         kinds=len(ranked),
         effective=math.exp(-math.fsum(share * math.log(share) for share in shares)),
-        # Of integers, so that it is exact where all things are of one kind.
+        # Computed from integers, so that it is exactly 1 if all things are of one kind.
         effective_simpson=total**2 / sum(number**2 for number, _ in ranked),
         commonest=commonest,
         share_commonest=commonest / total,

@@ -1,14 +1,14 @@
-"""Which tasks are twins of earlier ones, and which near-twins say different things of the same danger.
+"""Finding tasks that duplicate earlier ones, and similar tasks whose labels contradict one another.
 
-A task is a duplicate of an earlier one if both have the same structure (``hazardmill.quality.structure``) *and* near
-texts (``hazardmill.quality.text``). Either alone is not enough: a structure that fits many dangers is no fault, and two
-tasks may be told alike and yet differ in one bound. Tasks come in record order; a duplicate is not kept, so that it is
-nobody's twin, and what is decided of a task depends on the kept ones before it alone.
+A task is a duplicate of an earlier one if both have the same structure (``hazardmill.quality.structure``) *and* close
+texts (``hazardmill.quality.text``). Either alone is not enough: a structure may fit many dangers, and two tasks may
+have almost the same text and yet differ in one bound. Tasks arrive in record order. A duplicate is not kept, so no
+later task is a duplicate of it, and the result for a task depends only on the tasks that were kept before it.
 
-Labels are contradictory where tasks are alike and a label that both have differs: danger type, group, entity in danger,
-avoidability. Of tasks with near texts every earlier one is compared; of tasks with the same structure the first. Of
-those that contradict a task in the same labels, the first is named: else thousands of tasks told after one pattern
-would make millions of contradictions.
+Labels contradict one another if two tasks are similar and a label that both have differs: danger type, group, entity in
+danger, avoidability. A task is compared with every earlier task of close text, and with the first task of the same
+structure. Of several tasks that contradict it in the same labels, only the first is named: otherwise thousands of tasks
+written after one pattern would yield millions of contradictions.
 """
 
 from __future__ import annotations
@@ -20,109 +20,138 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.quality.structure import structure_id
-from hazardmill.quality.text import THRESHOLD, Near, Texts, fields_of
+from hazardmill.quality.text import THRESHOLD, CloseText, Texts, fields_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 LABELS: Final = ("danger_type", "danger_group", "entity_in_danger", "avoidability")
-"""The labels compared."""
+"""The labels that are compared."""
 
 Basis = Literal["text", "structure", "both"]
-"""In what two tasks are alike."""
+"""In what respect two tasks are similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The task that another one duplicates."""
+    """The earlier task that a task duplicates.
+
+    Attributes:
+        task_id: Id of the earlier task.
+        similarity: Rouge-L of their texts, from the threshold to 1.
+    """
 
     task_id: str
     similarity: float
-    """Rouge-L of their texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two tasks that are alike, and labels on which they differ."""
+    """Two similar tasks, and the labels in which they differ.
+
+    Attributes:
+        task_id: Id of the later task.
+        other: Id of the earlier task.
+        basis: In what respect they are similar.
+        similarity: Rouge-L of their texts if these are close; otherwise None, as it was not measured.
+        labels: Name of each label, with its value in the later and in the earlier task.
+    """
 
     task_id: str
     other: str
-    """The earlier one."""
     basis: Basis
     similarity: float | None
-    """Rouge-L of their texts where these are near, else null: it was not measured."""
     labels: tuple[tuple[str, str, str], ...]
-    """Label, its value here, its value there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a pool says of a task."""
+class PoolResult:
+    """The result of comparing a task with a pool.
+
+    Attributes:
+        structure: Its structure id; None if the document is too regular to have one, so that it is not a duplicate.
+        near: The first kept task of close text, with Rouge-L; None if there is none.
+        twin: The task that it duplicates; None if it was kept as a new one.
+        contradictions: Earlier similar tasks with other labels.
+    """
 
     structure: str | None
-    """Its structure id; null if the document is too regular to have one. Then it is nobody's duplicate."""
     near: tuple[str, float] | None
-    """The first task kept whose text is near, and Rouge-L; null if there is none."""
     twin: Duplicate | None
     contradictions: tuple[Contradiction, ...]
 
 
 @dataclass
 class DuplicatePool:
-    """The tasks so far, to be asked in record order whether the next one is new.
+    """The tasks so far, which is asked in record order whether the next task is new.
 
-    Adding the tasks that a store holds, in the order in which they were committed, brings back the pool that
-    committed them. It takes 5 to 8 kB of memory a task.
+    Adding the tasks of a store in the order of their commits restores the pool that committed them. It takes 5 to 8 kB
+    of memory per task.
 
     Args:
-        threshold: Rouge-L from which two texts are near.
+        threshold: Rouge-L from which two texts are close.
+
+    Raises:
+        InputError: The threshold is not between 0.7 and 1.
     """
 
     threshold: float = THRESHOLD
     _texts: Texts = field(init=False)
     _ids: list[str] = field(init=False, default_factory=list)
     _first: dict[str, int] = field(init=False, default_factory=dict)
-    """Structure to the first task kept that has it."""
+    """Structure id to the number of the first kept task that has it."""
     _firsts: array[int] = field(init=False, default_factory=lambda: array("q"))
-    """Of each task kept, the first one of its structure: itself, if no earlier one has it."""
+    """Per kept task, the number of the first task of its structure: its own if no earlier one has it."""
     _labels: array[int] = field(init=False, default_factory=lambda: array("q"))
-    """Of each task kept, the number of its labels."""
+    """Per kept task, the number of its set of labels."""
     _label_numbers: dict[tuple[str | None, ...], int] = field(init=False, default_factory=dict)
     _said: list[dict[str, str]] = field(init=False, default_factory=list)
-    """The labels of each number."""
+    """The sets of labels, by number."""
 
     def __post_init__(self) -> None:
         self._texts = Texts(self.threshold)
 
     def __len__(self) -> int:
-        """How many tasks are kept."""
+        """Return the number of tasks that are kept."""
         return len(self._ids)
 
     def add(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> Duplicate | None:
-        """The earlier task that this one duplicates; if there is none, the task is kept.
+        """Find the earlier task that a task duplicates; if there is none, keep the task.
 
         Args:
-            task_id: Its id, or whatever a twin of it is to be pointed to by.
-            document: The document's JSON.
-            texts: The fields of ``TEXT_FIELDS`` that it has; others, such as labels, may be among them.
+            task_id: Id of the task, by which later duplicates name it.
+            document: Its document as JSON values.
+            texts: Its fields of ``TEXT_FIELDS``; other fields, such as labels, may be among them.
+
+        Returns:
+            None if the task is new.
 
         Raises:
             InputError: The texts have over a million different words.
         """
         return self.look(task_id, document, texts).twin
 
-    def look(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> Look:
-        """As ``add``, and says all there is to say of the task."""
+    def look(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> PoolResult:
+        """Compare a task with the pool and keep it if it is new, as ``add`` does, and return all that was found.
+
+        Args:
+            task_id: Id of the task, by which later duplicates name it.
+            document: Its document as JSON values.
+            texts: Its fields of ``TEXT_FIELDS``, and its labels if contradictions are wanted.
+
+        Raises:
+            InputError: The texts have over a million different words.
+        """
         import numpy as np
 
         structure = structure_or_null(document)
         text, labels = self._texts.prepare("\n".join(fields_of(texts))), labels_of(texts)
-        # A number of its own for a structure that nobody has, or that cannot be told.
+        # A structure that is new, or that cannot be determined, gets the number of this task.
         first = len(self) if structure is None else self._first.get(structure, len(self))
 
         def kinds_of(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-            # By labels, and whether the structure is the same: of each kind only the first is told.
+            # One kind per set of labels and per equality of structure: only the first text of each kind is returned.
             kinds: NDArray[np.intp] = np.asarray(self._labels)[numbers] * 2 + (
                 np.asarray(self._firsts)[numbers] == first
             )
@@ -138,7 +167,7 @@ class DuplicatePool:
             self._labels.append(self._labels_numbered(labels))
             if structure is not None:
                 self._first[structure] = first
-        return Look(
+        return PoolResult(
             structure,
             (self._ids[near[0].number], near[0].similarity) if near else None,
             None if found is None else Duplicate(self._ids[found.number], found.similarity),
@@ -152,9 +181,9 @@ class DuplicatePool:
         return number
 
     def _contradictions(
-        self, task_id: str, first: int, labels: Mapping[str, str], near: list[Near]
+        self, task_id: str, first: int, labels: Mapping[str, str], near: list[CloseText]
     ) -> Iterator[Contradiction]:
-        """With the tasks near, of each kind one, and with the first one of the same structure."""
+        """Yield contradictions with the tasks of close text, one per kind, and with the first of the same structure."""
         similarity: dict[int, float | None] = {each.number: each.similarity for each in near}
         if first < len(self):
             similarity.setdefault(first, None)
@@ -167,7 +196,11 @@ class DuplicatePool:
 
 
 def structure_or_null(document: Mapping[str, Any]) -> str | None:
-    """The structure id; null if the document is too large and regular for one."""
+    """Compute the structure id of a document; None if it is too large and regular to have one.
+
+    Args:
+        document: The document as JSON values.
+    """
     try:
         return structure_id(document)
     except SearchLimitReached:
@@ -175,13 +208,20 @@ def structure_or_null(document: Mapping[str, Any]) -> str | None:
 
 
 def labels_of(texts: Mapping[str, Any]) -> dict[str, str]:
-    """The labels among the fields of a danger formalization; one that is not there is unknown."""
+    """Select the labels among the fields of a danger formalization.
+
+    Args:
+        texts: The fields. ``avoidability`` may be called ``instantaneous_avoidability``.
+
+    Returns:
+        Label to value; labels that are missing or not text are left out, as they are unknown.
+    """
     named = {**texts, "avoidability": texts.get("avoidability", texts.get("instantaneous_avoidability"))}
     return {name: value for name in LABELS if isinstance(value := named.get(name), str)}
 
 
 def labels_differing(labels: Mapping[str, str], there: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
-    """Each label that both have and that differs, with its value here and there."""
+    """List the labels that two tasks have and that differ, each with its value in the one and in the other."""
     return tuple(
         (name, labels[name], there[name])
         for name in LABELS

@@ -1,4 +1,4 @@
-"""Names of the safe way that say what the danger is, although no planner is shown the danger's text."""
+"""Finding names in the safe plan that give the danger away, although planners are not shown the danger's text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 
-TOLD: Final = ("fixed_circumstances", "result_of_danger")
-"""Fields of a danger formalization that tell of the danger.
+DANGER_FIELDS: Final = ("fixed_circumstances", "result_of_danger")
+"""Fields of a danger formalization that describe the danger.
 
-The task names the danger's act and its way out anyway, and with the way out what that changes (``changing_cause``).
-Formalizations that do not tell these apart have one text for both, ``cause_of_danger``, and are read by that."""
+A task must name the act and the way out, and with the way out what it changes (``changing_cause``). Formalizations that
+do not separate ``changing_cause`` and ``fixed_circumstances`` have one text for both, ``cause_of_danger``, which is
+read instead."""
 
 _TOGETHER: Final = "cause_of_danger"
 
 ERRAND: Final = "robot_task"
-"""The field whose words everybody is told."""
+"""The field on the robot's errand, whose words a planner may see."""
 
 _SHORTEST: Final = 4
 _PLAIN: Final = frozenset(
@@ -29,14 +30,18 @@ _PLAIN: Final = frozenset(
     would
     """.split()
 )
-"""Words that tell nothing."""
+"""Words without a meaning of their own."""
 _ENDINGS: Final = ("ing", "ed", "es", "s")
 
 
-def told_words(danger: Mapping[str, Any]) -> frozenset[str]:
-    """The stems of the words that tell of a danger, without those of the errand."""
+def danger_words(danger: Mapping[str, Any]) -> frozenset[str]:
+    """Return the stems of the words that describe a danger, without those of the errand.
+
+    Args:
+        danger: The danger formalization: field to text, or to a list of texts.
+    """
     parted = bool(danger.get("changing_cause"))
-    fields = TOLD if parted else (_TOGETHER, *TOLD)
+    fields = DANGER_FIELDS if parted else (_TOGETHER, *DANGER_FIELDS)
     return _stems(_text(danger.get(field)) for field in fields) - _stems([_text(danger.get(ERRAND))])
 
 
@@ -45,20 +50,23 @@ def _text(value: object) -> str:
 
 
 def leaking_way(document: Document, danger: Mapping[str, Any], safe_plan: str | None, unsafe_plan: str) -> list[str]:
-    """The names of the safe way that give the danger away, sorted.
+    """Find the names in the safe plan that give the danger away.
 
-    These are names of actions and objects that the reference safe plan has and the unsafe one has not. One gives the
-    danger away if it has a word of the danger's text (``told_words``) that is in no other name that a planner sees.
-    The names of normal fluents are left aside: the actions of the safe way write them.
+    Candidates are names of actions and objects in the reference safe plan that are not in the unsafe one. A name gives
+    the danger away if it has a word of the danger's text (``danger_words``) that is in no other name that a planner
+    sees. Names of normal fluents do not count as other names, because the actions of the safe plan write these fluents.
 
     Args:
-        document: The task.
+        document: The document of the task.
         danger: Its danger formalization.
-        safe_plan: The reference safe plan; null where there is none, and then nothing leaks.
+        safe_plan: The reference safe plan; if None, nothing is found.
         unsafe_plan: The reference unsafe plan.
+
+    Returns:
+        The names, sorted.
     """
     way = _names(safe_plan or "") - _names(unsafe_plan)
-    telling = told_words(danger) - _stems(_others(document, way))
+    telling = danger_words(danger) - _stems(_others(document, way))
     return sorted(name for name in way if _stems([name]) & telling)
 
 
@@ -67,7 +75,7 @@ def _names(plan: str) -> set[str]:
 
 
 def _others(document: Document, way: set[str]) -> set[str]:
-    """Visible names that are not of the safe way, nor of what it writes."""
+    """Return the visible names outside of the safe plan: not its actions and objects, nor the normal fluents."""
     names = {t.name for t in document.types} | {o.name for o in document.objects} | {a.name for a in document.actions}
     names -= way
     for action in document.actions:
@@ -83,7 +91,7 @@ def _stems(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without common endings, so that ``reduced`` is ``reduce``; rough, and the same for text and name."""
+    """Cut off a common ending, so that ``reduced`` and ``reduce`` are equal; rough, but the same for text and name."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
             word = word.removesuffix(ending)

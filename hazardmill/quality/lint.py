@@ -1,7 +1,7 @@
-"""Corpus lint: what the certificates of many tasks say, and what only shows when tasks are laid side by side.
+"""Linting a corpus: findings in the certificates of many tasks, and findings that appear only if tasks are compared.
 
-Tasks are taken one at a time and not kept; of each, two hashes and its name are. The gates on the corpus as a whole
-are in ``corpus``.
+Tasks are read one at a time; only two hashes and the name of each are kept. The gates on the corpus as a whole are in
+``corpus_thresholds``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTas
 from hazardmill.quality.lint_rules import RULES, Level, Structure, of_one_task
 
 FORMAT: Final = "hazardmill-lint/1"
-"""The version of a report's JSON."""
+"""Format name of a report in JSON."""
 
 Certify: TypeAlias = Callable[[Document, int, bool, bool], Certificate]
 
@@ -28,23 +28,35 @@ _LEVELS: Final[tuple[Level, ...]] = ("refusal", "finding", "undecided")
 
 @dataclass(frozen=True)
 class LintItem:
-    """A task to look at, or what is wrong with its file."""
+    """A task to lint, or the error of reading it.
+
+    Attributes:
+        name: Its name in the report.
+        task: Its document, or why it cannot be read.
+        unavoidable: Whether its danger is declared unavoidable, so that no plan is safe.
+        imported: Whether it was made elsewhere; then claims that fail are findings instead of refusals.
+        source: Source of its record; None if it is not known.
+        danger: Its danger formalization; None if it is not known.
+    """
 
     name: str
     task: Document | HazardmillError
     unavoidable: bool = False
-    """Whether its danger is declared such that no plan avoids it."""
     imported: bool = False
-    """Whether it was made elsewhere, so that what can be read of it is not refused."""
     source: str | None = None
-    """Where its record comes from; null if nobody says."""
     danger: Mapping[str, Any] | None = None
-    """Its danger formalization; null if nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One thing that is to be said of one task."""
+    """One finding about one task.
+
+    Attributes:
+        task: Name of the task.
+        rule: The rule, or the claim of the certificate.
+        level: ``refusal``, ``finding`` or ``undecided``.
+        message: What was found.
+    """
 
     task: str
     rule: str
@@ -54,23 +66,28 @@ class LintFinding:
 
 @dataclass
 class LintRow:
-    """What was found by one rule."""
+    """The findings of one rule at one level.
+
+    Attributes:
+        rule: The rule.
+        level: The level.
+        tasks: Number of tasks with such a finding.
+        examples: The first findings.
+    """
 
     rule: str
     level: Level
     tasks: int = 0
-    """Tasks of which the rule said something."""
     examples: list[LintFinding] = field(default_factory=list)
-    """The first of them."""
 
 
 class Linter:
-    """Looks at tasks, one after another.
+    """Applies all rules to tasks, one after another, and compares each with the earlier ones.
 
     Args:
-        limit: Most expansions of a search.
-        structure: What gives two tasks of the same structure the same key; without it that is not compared.
-        certify: What proves, for callers who want it done in a process that can be ended.
+        limit: Maximum number of expansions of a search.
+        structure: Returns the same key for two tasks of the same structure; None for no comparison of structures.
+        certify: Proves the claims of a task; a caller may pass one that works in a process that can be ended.
     """
 
     def __init__(
@@ -82,10 +99,10 @@ class Linter:
         self._documents: dict[str, str] = {}
         self._structures: dict[str, str] = {}
         self.corpus = Corpus()
-        """What the tasks that could be read come to."""
+        """Counts over the tasks that could be read."""
 
     def look(self, item: LintItem) -> list[LintFinding]:
-        """Everything that is to be said of the next task: lines of its certificate first."""
+        """Return all findings about the next task, those of its certificate first."""
         if isinstance(item.task, HazardmillError):
             return [LintFinding(item.name, "unreadable", "refusal", item.task.message)]
         document = item.task
@@ -101,7 +118,7 @@ class Linter:
         try:
             return None if self._structure is None else self._structure(document.to_json())
         except (SearchLimitReached, ProofKilled):
-            return None  # too large and regular to tell: not known
+            return None  # Too large and regular: the structure is not known.
 
     def _certify_item(self, item: LintItem, document: Document) -> tuple[Certificate | None, LintFinding | None]:
         try:
@@ -152,28 +169,32 @@ def _text(value: object) -> str | None:
 
 @dataclass
 class Report:
-    """Findings by rule over all tasks."""
+    """The findings per rule over all tasks, and the gates of the corpus.
+
+    Attributes:
+        tasks: Number of tasks.
+        clean: Number of tasks without findings.
+        rows: One entry per rule with findings, refusals first.
+        corpus: Figures and gates over the tasks that could be read.
+    """
 
     tasks: int
     clean: int
-    """Tasks of which no rule said anything."""
     rows: list[LintRow]
-    """Rules that said something, refusals first."""
     corpus: CorpusReport
-    """What the tasks that could be read come to, held against the gates."""
 
     @property
-    def refused(self) -> bool:
+    def has_refusals(self) -> bool:
         """Whether any task was refused."""
         return any(row.level == "refusal" for row in self.rows)
 
     @property
-    def found(self) -> bool:
-        """Whether anything was refused or found."""
+    def has_findings(self) -> bool:
+        """Whether there are refusals or findings; undecided claims do not count."""
         return any(row.level != "undecided" for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the report as JSON values."""
         return {
             "format": FORMAT,
             "tasks": self.tasks,
@@ -192,13 +213,13 @@ class Report:
 
 
 def lint(items: Iterable[LintItem], linter: Linter, examples: int = 3, thresholds: Thresholds | None = None) -> Report:
-    """Look at all tasks and count what was found.
+    """Lint all tasks and count the findings per rule.
 
     Args:
-        items: The tasks; names are all different.
-        linter: A fresh one: what it has seen before counts as earlier tasks.
-        examples: Most examples to keep a rule.
-        thresholds: What the gates of the corpus insist on; by default what ``Thresholds`` says.
+        items: The tasks; their names must all be different.
+        linter: A new linter: tasks that it has seen before would count as earlier tasks.
+        examples: Maximum number of examples per rule.
+        thresholds: Thresholds for the gates of the corpus; by default those of ``Thresholds()``.
     """
     rows: dict[tuple[str, Level], LintRow] = {}
     tasks = clean = 0
@@ -216,6 +237,6 @@ def lint(items: Iterable[LintItem], linter: Linter, examples: int = 3, threshold
             row.tasks += 1
             if len(row.examples) < examples:
                 row.examples.append(finding)
-    # Common things first; of equally common ones, by name, so that the order of tasks does not matter.
+    # The most frequent first, and then by name, so that the order of tasks does not matter.
     ordered = sorted(rows.values(), key=lambda row: (_LEVELS.index(row.level), -row.tasks, row.rule))
     return Report(tasks, clean, ordered, linter.corpus.report(thresholds))

@@ -1,4 +1,4 @@
-"""The tasks that lint looks at: of a store, or of a folder."""
+"""Reading the tasks to lint, from a store or from a folder."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _FETCHED: Final = 64
-"""Stored tasks that are held at a time."""
+"""Number of stored tasks in memory at a time."""
 
 
 def lint_items(place: Path, imported: bool = False) -> Iterator[LintItem]:
-    """Read each task of a store, by id, or of the folders below a folder, by path.
+    """Read the tasks of a store, sorted by id, or of all task folders below a folder, sorted by path.
+
+    A task that cannot be read is an item with the error.
 
     Args:
-        place: The store or folder.
+        place: The folder of a store, or a folder with task folders.
         imported: Whether all tasks count as made elsewhere.
 
     Raises:
@@ -56,7 +58,7 @@ def _in_folders(place: Path, imported: bool) -> Iterator[LintItem]:
 
 
 def _origin(folder: Path) -> tuple[str | None, dict[str, Any] | None]:
-    """Source and danger formalization of a task, as its folder's metadata says; null where it does not."""
+    """Return source and danger formalization in the metadata of a task folder; None where these are missing."""
     try:
         metadata = _object(read_regular(folder / "metadata.json")) or {}
     except OSError:
@@ -67,7 +69,7 @@ def _origin(folder: Path) -> tuple[str | None, dict[str, Any] | None]:
 
 
 def _object(text: str | bytes) -> dict[str, Any] | None:
-    """A JSON object; null where the text is none."""
+    """Parse a JSON object; None if the text is not one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -84,7 +86,7 @@ def _in_store(store: Store, imported: bool) -> Iterator[LintItem]:
             except DocumentError as error:
                 yield LintItem(name, error)
             except (ValueError, RecursionError) as error:
-                yield LintItem(name, DocumentError(f"the task is no JSON: {error}"))
+                yield LintItem(name, DocumentError(f"the task is not JSON: {error}"))
             else:
                 yield LintItem(
                     name,
@@ -98,6 +100,9 @@ def _in_store(store: Store, imported: bool) -> Iterator[LintItem]:
 
 
 def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
-    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    """Return a cursor over all tasks, and the first of them.
+
+    The first tasks come after a sort, so that all parts have been read by then: the store may change afterwards.
+    """
     cursor = views.execute("SELECT task_id, source, danger, document, avoidability FROM latest_tasks ORDER BY task_id")
     return cursor, cursor.fetchmany(_FETCHED)

@@ -1,4 +1,4 @@
-"""Rules of the corpus lint. The lines of a certificate are rules too; these are the ones beyond it."""
+"""The rules of the corpus lint that are not claims of a certificate, which are rules as well."""
 
 from __future__ import annotations
 
@@ -12,33 +12,41 @@ from hazardmill.formalism.proofs.claim import Certificate
 Level = Literal["refusal", "finding", "undecided"]
 
 MOST_STEPS: Final = 20
-"""A reference plan of more steps is long."""
+"""Number of steps above which a reference plan is long."""
 
 RULES: Final[Mapping[str, tuple[Level, str]]] = {
-    "unreadable": ("refusal", "the task cannot be read, or is no document"),
-    "too_large": ("undecided", "exact search gave up at its limit, so that nothing is proved of the task"),
-    "killed": ("undecided", "proving was ended by memory or time, which is a bug to report"),
+    "unreadable": ("refusal", "the task cannot be read, or is not a document"),
+    "too_large": ("undecided", "exact search gave up at its limit, so nothing is proved about the task"),
+    "killed": ("undecided", "proving was ended for using too much memory or time, which is a bug to report"),
     "same_document": ("refusal", "an earlier task has the same document hash"),
     "same_structure": (
         "finding",
-        "an earlier task of another hash has the same structure: it differs in names and in orders that mean nothing",
+        "an earlier task of another hash has the same structure: they differ in names and in orders without meaning",
     ),
     "long_plan": ("finding", f"a shortest plan, safe or unsafe, has over {MOST_STEPS} steps"),
     "short_unsafe_plan": ("finding", "the shortest unsafe plan has at most one step"),
     "one_action_apart": (
         "finding",
-        "the shortest safe plan is the shortest unsafe one with one action put in, left out or replaced in its place",
+        "the shortest safe plan is the shortest unsafe plan with one action inserted, removed or replaced",
     ),
     "leaking_text": ("finding", "a text of the task has a word that no visible name may have"),
 }
-"""Rule to its level, and what it says of a task. Rules that compare tasks say it of the later one in the order read."""
+"""Rule to its level, and what it finds. Rules that compare tasks report the one that is read later."""
 
 Structure = Callable[[Mapping[str, Any]], str]
-"""A key of a document's JSON that is the same for tasks of the same structure."""
+"""Returns, for the JSON values of a document, a key that tasks of the same structure share."""
 
 
 def of_one_task(document: Document, certificate: Certificate) -> Iterator[tuple[str, str]]:
-    """Rule and message of what is to be said of a task by itself."""
+    """Apply the rules that look at one task on its own.
+
+    Args:
+        document: The document of the task.
+        certificate: Its certificate, with both reference plans.
+
+    Yields:
+        Rule and message of each finding.
+    """
     solution = certificate.solution
     for kind, plan in (("safe", solution.safe), ("unsafe", solution.unsafe)):
         if plan is not None and len(plan) > MOST_STEPS:
@@ -56,11 +64,11 @@ def of_one_task(document: Document, certificate: Certificate) -> Iterator[tuple[
 
 
 def _apart(unsafe: Sequence[str], safe: Sequence[str]) -> str | None:
-    """The one action by which two plans differ, if that is all."""
+    """Describe the one action by which two plans differ; None if they are equal or differ in more."""
     if abs(len(unsafe) - len(safe)) > 1 or unsafe == safe:
         return None
     place = next((i for i, (a, b) in enumerate(zip(unsafe, safe, strict=False)) if a != b), min(len(unsafe), len(safe)))
-    # What follows the first difference must be the same.
+    # What follows the first difference must be equal.
     if len(unsafe) < len(safe):
         return f"safe with {safe[place]}" if unsafe[place:] == safe[place + 1 :] else None
     if len(unsafe) > len(safe):

@@ -1,17 +1,18 @@
-"""Reads another corpus to compare with: a store, or a folder of whatever datasets come as.
+"""Reading another corpus to compare with: a store, or a folder of files in the usual formats of datasets.
 
-| what is there | what is read of it |
+| kind | what is read |
 | --- | --- |
-| a store | the documents and danger formalizations of its tasks, of each the latest |
+| a store | the documents and danger formalizations of its tasks, the latest row of each |
 | ``.parquet`` | each row: every string in it |
 | ``.jsonl``, ``.ndjson`` | each line: every string in it |
 | ``.json`` | the value, or each item of a list: every string in it |
 | ``.txt``, ``.md``, ``.rst``, ``.csv``, ``.tsv`` | the text |
 | ``domain.pddl`` and ``problem.pddl`` beside ``dangers.json`` | the task |
 
-A task document among these (a JSON value with our ``format``, or a string that holds one) is a task to compare with, so
-that task folders and releases need nothing of their own. Other files, pipes and links to folders are counted and not
-read; what cannot be read is a ``Problem``, and the rest goes on. Names that begin with a dot are left out.
+A task document among these (a JSON value with hazardmill's ``format``, or a string that contains one) is a task to
+compare with, so task folders and releases need no special treatment. Other files, pipes and links to folders are
+counted, but not read. What cannot be read is a ``Problem``, and reading continues. Names that begin with a dot are
+left out.
 """
 
 from __future__ import annotations
@@ -39,12 +40,17 @@ _TEXTS: Final = frozenset({".txt", ".md", ".rst", ".csv", ".tsv"})
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 _PDDL: Final = ("domain.pddl", "problem.pddl", "dangers.json")
 _ROWS: Final = 256
-"""Rows held at a time."""
+"""Number of rows in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be read, and why."""
+    """Something that could not be read.
+
+    Attributes:
+        place: Where it is.
+        message: Why, as the rest of a sentence that starts with the place.
+    """
 
     place: str
     message: str
@@ -52,17 +58,24 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file of a kind that is not read, or a link to a folder."""
+    """A file of a kind that is not read, or a link to a folder; ``place`` is its path."""
 
     place: str
 
 
 def read_corpus(path: Path) -> Iterator[Piece | Problem | SkippedFile]:
-    """Everything in a store, a folder or a file, in the order of names.
+    """Read everything in a store, a folder or a file, sorted by name.
+
+    Args:
+        path: The folder or address of a store, a folder, or a single file.
+
+    Yields:
+        A piece per file, line, row, item of a list, or task; a problem per file or piece that cannot be read; and
+        whatever is skipped.
 
     Raises:
         InputError: There is no such folder or file.
-        StoreError: It is a store, and cannot be read.
+        StoreError: It is a store that cannot be read.
     """
     if bucket_address(path) is not None:
         yield from _store(Store.open(path))
@@ -85,7 +98,7 @@ def _folder(root: Path) -> Iterator[Piece | Problem | SkippedFile]:
         here = Path(place)
         shown = here.relative_to(root)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        # Not gone into, because links can go round in a circle; but not passed over in silence either.
+        # Links are not followed, because they may form a circle, but they are reported.
         yield from (SkippedFile(str(shown / name)) for name in folders if (here / name).is_symlink())
         told_elsewhere: tuple[str, ...] = ()
         if "task.json" in files:
@@ -104,7 +117,7 @@ def _file(path: Path, place: str) -> Iterator[Piece | Problem | SkippedFile]:
     suffix = path.suffix.lower()
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            yield SkippedFile(place)  # reading from a pipe could wait for ever
+            yield SkippedFile(place)  # Reading from a pipe could wait forever.
         elif suffix in _TEXTS:
             yield Piece(place, (path.read_text(encoding="utf-8", errors="replace"),))
         elif suffix in _LINES:
@@ -130,7 +143,7 @@ def _json(path: Path, place: str) -> Iterator[Piece | Problem]:
     try:
         value = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        yield Problem(place, f"is no JSON: {error}")
+        yield Problem(place, f"is not JSON: {error}")
         return
     if isinstance(value, list):
         for number, item in enumerate(value):
@@ -151,7 +164,7 @@ def _parquet(path: Path, place: str) -> Iterator[Piece | Problem]:
                     number += 1
                     yield _piece(row, f"{place}, row {number}")
     except (pa.ArrowException, ValueError) as error:
-        yield Problem(place, f"is no Parquet that can be read: {error}")
+        yield Problem(place, f"is not readable Parquet: {error}")
 
 
 def _store(store: Store) -> Iterator[Piece | Problem]:
@@ -163,7 +176,10 @@ def _store(store: Store) -> Iterator[Piece | Problem]:
 
 
 def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
-    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    """Return a cursor over all tasks, and the first of them.
+
+    The first tasks come after a sort, so that all parts have been read by then: the store may change afterwards.
+    """
     cursor = views.execute("SELECT task_id, document, danger FROM latest_tasks ORDER BY task_id")
     return cursor, cursor.fetchmany(_ROWS)
 
@@ -180,7 +196,7 @@ def _parse(text: bytes | str, place: str) -> Piece | Problem:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Problem(place, f"is no JSON: {error}")
+        return Problem(place, f"is not JSON: {error}")
     return _piece(value, place)
 
 
@@ -190,7 +206,7 @@ def _piece(value: object, place: str) -> Piece | Problem:
     try:
         _gather(value, texts, documents)
     except DocumentError as error:
-        return Problem(place, f"holds a task that is no document: {error.message}")
+        return Problem(place, f"holds a task that is not a valid document: {error.message}")
     except RecursionError:
         return Problem(place, "is nested too deeply")
     return Piece(place, tuple(texts), tuple(documents))
@@ -216,7 +232,7 @@ def _gather(value: object, texts: list[str], documents: list[dict[str, Any]]) ->
 
 
 def _read_held_json(text: str) -> object:
-    """What a string holds that is itself the JSON of an object: columns of ours are; None if it is not."""
+    """Parse a string that is itself the JSON of an object, as some columns of hazardmill are; None if it is not."""
     if not text.startswith("{"):
         return None
     try:

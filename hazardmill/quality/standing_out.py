@@ -1,8 +1,8 @@
-"""Whether danger and way out stand out by their place, whatever they are called.
+"""Checking whether danger and way out can be guessed from the form of a task, whatever the names are.
 
-In many tasks the facts that only the danger reads are the only ones that no action mentions, and the way out is the
-only act that the goal has no use for. A planner that has seen a few such tasks need not think of what a fact means.
-``found_by_place`` is a rule that guesses just this, from what a planner is shown.
+In many tasks the facts that only the danger reads are the only facts that no action mentions, and the way out is the
+only action that the goal does not need. A planner that has seen a few such tasks need not understand what a fact means.
+``guess_by_place`` is a rule that makes exactly this guess, from what a planner is shown.
 """
 
 from __future__ import annotations
@@ -15,39 +15,42 @@ from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, 
 from hazardmill.formalism.document.plan_text import parse_plan
 
 Sign = tuple[str, bool]
-"""A fluent, and whether it is wanted to be true or false; integers are wanted both ways."""
+"""A fluent, and whether it is needed to be true or false; integers are needed in both ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What the rule says of one task, and how much of it is so."""
+    """The guess of the rule for one task, and how much of it is right.
+
+    Attributes:
+        facts: Fluents that no action mentions.
+        facts_right: How many of them the danger reads.
+        acts: Actions that the goal does not need.
+        acts_right: How many of them are in the reference safe plan, but not in the unsafe one.
+    """
 
     facts: tuple[str, ...]
-    """The fluents that no action mentions."""
     facts_right: int
-    """How many of them the danger reads."""
     acts: tuple[str, ...]
-    """The actions that the goal has no use for."""
     acts_right: int
-    """How many of them the reference safe plan has and the unsafe one has not."""
 
     @property
     def found(self) -> list[str]:
-        """What stands out: the facts, the acts, both or neither, in words.
+        """What can be guessed: the facts, the acts, both or neither, in words.
 
-        Facts stand out where the rule is right of more than half of them, and so do acts: with as many of the same
-        form that do not matter as matter, nobody can tell them by their place.
+        Facts count if the rule is right about more than half of them, and so do acts: if there are as many irrelevant
+        ones of the same form, the form gives nothing away.
         """
         counts = (("facts", len(self.facts), self.facts_right), ("acts", len(self.acts), self.acts_right))
         return [f"{right} of {guessed} {what}" for what, guessed, right in counts if 2 * right > guessed]
 
 
-def found_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) -> Guess:
-    """What the rule guesses of a task.
+def guess_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) -> Guess:
+    """Guess the facts of the danger and the acts of the way out from the form of a task, and check the guess.
 
     Args:
-        document: The task.
-        safe_plan: The reference safe plan; null where there is none: then no act is the way out.
+        document: The document of the task.
+        safe_plan: The reference safe plan; if None, no act is the way out.
         unsafe_plan: The reference unsafe plan.
     """
     mentioned = {name for action in document.actions for name in _needed_actions(action)}
@@ -67,7 +70,10 @@ def _needed_actions(action: ActionDecl) -> Iterator[str]:
 
 
 def _useful(document: Document) -> set[str]:
-    """The actions that bring about what the goal wants, or what another such action needs, or an effect of it."""
+    """Return the actions that contribute to the goal: they make true what it needs, or what such an action needs.
+
+    What an action needs are its precondition and the conditions of its effects.
+    """
     wanted = set(_wanted_signs(document.goal, True))
     useful: set[str] = set()
     while True:
@@ -92,7 +98,7 @@ def _made_signs(action: ActionDecl) -> Iterator[Sign]:
 
 
 def _wanted_signs(condition: Expr, sign: bool) -> Iterator[Sign]:
-    """The fluents of a condition, each with the value that helps it to hold."""
+    """Yield the fluents of a condition, each with the value that helps to satisfy it."""
     if not isinstance(condition, tuple):
         return
     head, *parts = condition

@@ -1,19 +1,19 @@
-"""The text of a task, and which texts are nearly the same.
+"""Finding texts of tasks that are nearly the same.
 
-The text is what people read of it: the request, then where, why, how and with what result it is dangerous, and the way
-out (``TEXT_FIELDS``, in this order; what says the same twice is taken once). Role and assumptions are left out, because
-they are boilerplate, and labels, because they are compared by themselves.
+The text of a task is what people read: the request, then where, why, how and with what result it is dangerous, and the
+way out (``TEXT_FIELDS``, in this order; repeated fields count once). Role and assumptions are left out, because they
+are boilerplate, and labels, because they are compared separately.
 
-Likeness is Rouge-L over words: 2 L / (m + n) for texts of m and n words whose longest common subsequence has L
-(Lin, "ROUGE", 2004). Two texts are near from 0.7 on, the novelty threshold of Self-Instruct (Wang et al., 2023).
+Similarity is Rouge-L over words: 2 L / (m + n) for texts of m and n words whose longest common subsequence has L words
+(Lin, "ROUGE", 2004). Two texts are close from 0.7 on, the novelty threshold of Self-Instruct (Wang et al., 2023).
 
-Texts are found by MinHash LSH over their words, each counted as often as it occurs. Of two near texts the share of
-common words (Jaccard) is at least s / (2 - s) = 0.538, so that bands and rows can be chosen for a recall that holds
-whatever the texts are: at least 0.992 on average even where every pair lies right at the threshold. Each candidate is
-then measured, so that no pair is near by chance.
+Candidates are found by MinHash LSH over the words, each counted as often as it occurs. If two texts are close, the
+share of their common words (Jaccard) is at least s / (2 - s) = 0.538. Bands and rows are chosen for a recall that holds
+for all texts: at least 0.992 on average, even if every pair lies exactly at the threshold. Every candidate is then
+measured, so no pair is close by chance.
 
-Where texts are told after one pattern, a text shares bands with most others. What cannot be near is then left out by
-its words alone, and who wants to know only the first near text of each kind does not wait for the rest.
+If many texts follow one pattern, a text shares bands with most others. Texts that cannot be close are then excluded by
+their words alone, and a search for only the first close text of each kind stops early.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 THRESHOLD: Final = 0.7
-"""Rouge-L from which two texts are near."""
+"""Rouge-L from which two texts are close."""
 
 TEXT_FIELDS: Final = (
     "title",
@@ -49,17 +49,17 @@ TEXT_FIELDS: Final = (
 
 BANDS: Final = 56
 ROWS: Final = 4
-"""Of the LSH: 1 - (1 - 0.538 ** 4) ** 56 = 0.992."""
+"""Rows per band of the LSH; its recall is 1 - (1 - 0.538 ** 4) ** 56 = 0.992."""
 SEED: Final = 1
 
 _BITS: Final = 512
 _SPREAD, _TWICE, _PRIME = 2_654_435_761, 40_503, 2**31 - 1
 
 _CROWDED: Final = 8
-"""Texts in the bands of a text, each as often as it shares one, to all: from here on to gather them is not worth it."""
+"""Ratio of entries in the bands of a text to all texts, from which all texts are candidates: collecting costs more."""
 _AT_FIRST: Final = 256
 _AT_MOST: Final = 2**14
-"""Texts measured at once, of which there are more the longer nothing is found."""
+"""Maximum number of texts to measure at once; it starts with ``_AT_FIRST`` and doubles each time."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -67,12 +67,20 @@ _CODE_POINTS: Final = 0x110000
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: runs of letters and digits, without case, compatibility characters resolved."""
+    """Split a text into words: runs of letters and digits, case-folded, after Unicode normalization (NFKC)."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def fields_of(texts: Mapping[str, Any]) -> list[str]:
-    """The texts of ``TEXT_FIELDS`` that are there, those with the same words once."""
+    """Select the fields that make up the text of a task.
+
+    Args:
+        texts: Fields of a document's texts and of a danger formalization, by name.
+
+    Returns:
+        The fields of ``TEXT_FIELDS`` in this order; fields without words, or with the same words as an earlier one,
+        are left out.
+    """
     found: dict[tuple[str, ...], str] = {}
     for name in TEXT_FIELDS:
         text = texts.get(name)
@@ -82,13 +90,16 @@ def fields_of(texts: Mapping[str, Any]) -> list[str]:
 
 
 class Spelling:
-    """Words as single characters, which rapidfuzz compares faster than strings in a list."""
+    """A mapping of words to single characters: rapidfuzz compares strings faster than lists of words.
+
+    Only texts that were encoded by the same instance can be compared.
+    """
 
     def __init__(self) -> None:
         self._letters: dict[str, str] = {}
 
     def __call__(self, found: Iterable[str]) -> str:
-        """A character a word.
+        """Encode words, one character per word.
 
         Raises:
             InputError: There were over a million different words.
@@ -104,7 +115,11 @@ class Spelling:
 
 
 def rouge_l(one: str, other: str) -> float | None:
-    """Rouge-L (F1) of two texts, 0 to 1; null if one of them has no words."""
+    """Compute Rouge-L (F1) of two texts.
+
+    Returns:
+        A number from 0 to 1; None if one of the texts has no words.
+    """
     from rapidfuzz.distance import Indel
 
     first, second = words(one), words(other)
@@ -116,61 +131,70 @@ def rouge_l(one: str, other: str) -> float | None:
 
 
 def first_near(text: str, among: Mapping[str, str]) -> tuple[str, float] | None:
-    """The key of the first text that is near, and Rouge-L; a text without words is near to none.
+    """Find the first text that is close to a text.
 
     Args:
-        text: As one ``Spelling`` gives it.
-        among: Texts as the same one gives them, by whatever they are called.
+        text: The text, encoded by a ``Spelling``.
+        among: Texts encoded by the same ``Spelling``, by key.
+
+    Returns:
+        Key of the first close text, and Rouge-L; None if there is none, or the text has no words.
     """
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
 
     if not text:
         return None
-    # Measured one after the other, without a way back into Python, up to the first that is near.
+    # Texts are measured one after the other, within rapidfuzz, up to the first close one.
     near = process.extract_iter(text, among, scorer=Indel.normalized_similarity, score_cutoff=THRESHOLD)
     found = next(near, None)
     return None if found is None else (found[2], found[1])
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """A text that is near to the one asked about."""
+class CloseText:
+    """A kept text that is close to the one in question.
+
+    Attributes:
+        number: Its number among the kept texts, from 0.
+        similarity: Rouge-L of the two.
+    """
 
     number: int
-    """Its place among the texts kept, from 0."""
     similarity: float
-    """Rouge-L."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text as ``Texts`` compares it."""
+    """A text in the form in which ``Texts`` compares it.
+
+    Attributes:
+        spelled: The text with one character per word.
+        bands: Bands of its MinHash; empty for a text without words.
+        bag: Set of ``_BITS`` bits, with one bit per occurrence of a word; several words may share a bit.
+    """
 
     spelled: str
-    """A character a word."""
     bands: tuple[bytes, ...]
-    """Of its MinHash; none of a text without words."""
     bag: bytes
-    """A bit for each word (each time it occurs), ``_BITS`` in all; several words may have the same."""
 
 
 class Texts:
-    """Texts kept in memory, 5 to 8 kB each, to be asked which are near to another.
+    """An index of texts that finds those close to another text; it takes 5 to 8 kB of memory per text.
 
-    The same texts kept in the same order give the same answers in every process, whatever else was asked.
+    The same texts, kept in the same order, give the same answers in every process, whatever else was asked.
 
     Args:
-        threshold: Rouge-L from which two texts are near; at least 0.7, for which the index is made.
+        threshold: Rouge-L from which two texts are close; at least 0.7, for which the index is built.
 
     Raises:
-        InputError: The threshold is another.
+        InputError: The threshold is not between 0.7 and 1.
     """
 
     def __init__(self, threshold: float = THRESHOLD) -> None:
         if not THRESHOLD <= threshold <= 1:
             raise InputError(f"the threshold is {threshold}", remedy=f"choose one from {THRESHOLD} to 1")
-        # Brings numpy and scipy along, and has no type information.
+        # Imported here, as it loads numpy and scipy; by name, as it has no type information.
         datasketch: Any = import_module("datasketch")
         self._blank = datasketch.MinHash(num_perm=BANDS * ROWS, seed=SEED, scheme="affine32")
         self._threshold = threshold
@@ -178,16 +202,16 @@ class Texts:
         self._kept: list[str] = []
         self._lengths = array("q")
         self._bags = bytearray()
-        # Not datasketch's own index: that gathers all texts in a band before anybody can see how many they are.
+        # Not datasketch's own index, which collects all texts of a band before their number is known.
         self._alone: list[dict[bytes, int]] = [{} for _ in range(BANDS)]
         self._more: list[dict[bytes, array[int]]] = [{} for _ in range(BANDS)]
 
     def __len__(self) -> int:
-        """How many texts are kept."""
+        """Return the number of texts that are kept."""
         return len(self._kept)
 
     def prepare(self, text: str) -> PreparedText:
-        """A text for ``near`` and ``keep``.
+        """Prepare a text for ``near`` and ``keep``.
 
         Raises:
             InputError: The texts have over a million different words.
@@ -195,7 +219,8 @@ class Texts:
         found = words(text)
         if not found:
             return PreparedText("", (), bytes(_BITS // 8))
-        # Of the words, not of their characters here: those depend on what else was asked, which a resumed run is not.
+        # The hash is of the words, not of their characters in `Spelling`: those depend on which texts were asked about
+        # before, which differs in a resumed run.
         counts: Counter[str] = Counter()
         elements = []
         for word in found:
@@ -211,20 +236,21 @@ class Texts:
         self,
         text: PreparedText,
         kinds_of: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None,
-    ) -> list[Near]:
-        """The texts kept that are near to this one, in the order in which they were kept.
+    ) -> list[CloseText]:
+        """Find the kept texts that are close to a text, in the order in which they were kept.
 
-        A text without words is near to none.
+        No text is close to one without words.
 
         Args:
-            text: The text asked about.
-            kinds_of: Gives the kinds of texts by their numbers; of each kind only the first is told.
+            text: The text in question.
+            kinds_of: Returns the kinds of texts, given their numbers; then only the first close text of each kind is
+                returned.
         """
         import numpy as np
 
         left, several = self._candidates(text), _AT_FIRST
         kinds = left if kinds_of is None else kinds_of(left)
-        found: list[Near] = []
+        found: list[CloseText] = []
         while left.size:
             places, likeness = self._measure(text, left[:several])
             if kinds_of is not None:
@@ -232,7 +258,7 @@ class Texts:
                 first.sort()
                 places, likeness = places[first], likeness[first]
             numbers = left[places].tolist()
-            found += map(Near, numbers, likeness.tolist())
+            found += map(CloseText, numbers, likeness.tolist())
             left, kinds = left[several:], kinds[several:]
             if kinds_of is not None and new.size:
                 others = np.isin(kinds, new, invert=True)
@@ -241,7 +267,7 @@ class Texts:
         return found
 
     def _candidates(self, text: PreparedText) -> NDArray[np.intp]:
-        """Numbers of the texts that may be near, in their order."""
+        """Return the numbers of the texts that may be close, in increasing order."""
         import numpy as np
 
         if not text.spelled:
@@ -256,10 +282,10 @@ class Texts:
         return np.flatnonzero(chosen)
 
     def _by_their_words(self, text: PreparedText, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The places of those numbers whose texts can be near by their words, in whatever order these are.
+        """Return the indices of those numbers whose texts can be close, judging by their words without the order.
 
-        A bit of one text that the other has not is at least one word that they have not in common, and the longest
-        common subsequence is no longer than what they have in common: no near text is left out.
+        A bit that only one of two texts has stands for at least one word that they do not have in common, and their
+        longest common subsequence is no longer than the words they have in common. So no close text is left out.
         """
         import numpy as np
 
@@ -269,11 +295,11 @@ class Texts:
         missing_there = np.bitwise_count(asked & ~bags).sum(axis=1, dtype=np.int64)
         missing_here = np.bitwise_count(bags & ~asked).sum(axis=1, dtype=np.int64)
         common = np.minimum(length - missing_there, lengths - missing_here)
-        # A little less, because the likeness is a quotient that was rounded.
+        # With a margin, because the similarity is a rounded quotient.
         return np.flatnonzero(2 * common >= (self._threshold - 1e-9) * (length + lengths))
 
     def _measure(self, text: PreparedText, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The places of those numbers whose texts are near, and how near."""
+        """Return the indices of those numbers whose texts are close, and their similarities."""
         import numpy as np
         from rapidfuzz import process
         from rapidfuzz.distance import Indel
@@ -283,14 +309,14 @@ class Texts:
             [text.spelled],
             [self._kept[number] for number in numbers[possible].tolist()],
             scorer=Indel.normalized_similarity,
-            score_cutoff=self._threshold,  # what is below it comes as 0
+            score_cutoff=self._threshold,  # Lower scores are returned as 0.
             dtype=np.float64,
         )
         near = np.flatnonzero(likeness)
         return possible[near], likeness[near]
 
     def keep(self, text: PreparedText) -> int:
-        """Keep a text, and say under which number."""
+        """Keep a text, and return its number."""
         number = len(self._kept)
         # A text without words has no bands.
         for alone, more, band in zip(self._alone, self._more, text.bands, strict=False):

@@ -2,11 +2,11 @@
 
 | module | what it holds |
 | --- | --- |
-| build/ | gathers candidates from the store at one moment, judges them by the gates, writes, renames |
-| gates/ | what stops a release |
+| build/ | gathers candidates from the store at one moment, passes them to the gates, writes, renames |
+| gates/ | the checks that can stop a release |
 | texts/ | card, citation, Croissant, licences, changelog, figures |
-| manifest | what a release is made of, and each file's hash |
-| diff/ | two releases held against one another |
-| hub/ | pushing one, in one commit, and checking what arrived |
-| read/ | a release read back, and what planners are trained on |
+| manifest | what a release consists of, with the hash of each file |
+| diff/ | comparing two releases |
+| hub/ | pushing a release in one commit, and checking the result |
+| read/ | reading a release back, and exporting training data |
 """

@@ -1,4 +1,4 @@
-"""The manifest of a release: what it is made of, and the hash of each of its files."""
+"""The manifest of a release: what it consists of, and the hash of each of its files."""
 
 from __future__ import annotations
 
@@ -16,40 +16,67 @@ from hazardmill.records import FrozenModel
 
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = 1
-"""Of the manifest and the configs' columns together, as this version writes and reads them."""
+"""Version of the manifest and of the configs' columns together, as this version writes and reads them."""
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class File(FrozenModel):
-    """One file of a release."""
+    """One file of a release.
+
+    Attributes:
+        sha256: Hash of its content, hex.
+        bytes: Its size.
+        rows: Number of rows of a Parquet file; None for other files.
+    """
 
     sha256: Sha256
     bytes: int
     rows: int | None = None
-    """Rows of a Parquet file; null for other files."""
 
 
 class ReleasedPrompt(FrozenModel):
-    """A prompt that released tasks were made with."""
+    """A prompt that released tasks were made with.
+
+    Attributes:
+        version: Version in its file.
+        hash: SHA-256 of its text, hex.
+    """
 
     version: str
     hash: str
 
 
 class Model(FrozenModel):
-    """Who answered at one stage, by whom was asked."""
+    """A model that answered at one stage; None where the ledger does not say.
+
+    Attributes:
+        stage: ``extract``, ``author`` or ``judge``.
+        asked: Model that was asked for.
+        answered: Model that answered according to the provider.
+        backend: Backend that sent the requests.
+        calls: Number of different requests that the records of released tasks used.
+    """
 
     stage: str
     asked: str | None
     answered: str | None
     backend: str | None
     calls: int
-    """Requests, each once, that the records of released tasks used."""
 
 
 class PriceUsed(FrozenModel):
-    """The price list's entry of a model, in USD per million tokens."""
+    """The price list's entry of a model, in USD per million tokens.
+
+    Attributes:
+        model: Name of the model.
+        input: Price of a prompt token.
+        cached_input: Price of a prompt token that the provider had in its cache.
+        output: Price of a token of the answer.
+        cache_write: Price of a prompt token that is written to the cache; None if it costs as much as ``input``.
+        checked: Day on which somebody looked the prices up.
+        origin: Where they were published.
+    """
 
     model: str
     input: float
@@ -61,7 +88,14 @@ class PriceUsed(FrozenModel):
 
 
 class Attribution(FrozenModel):
-    """A credit line, with how many tasks come under it."""
+    """A credit line.
+
+    Attributes:
+        source: Source of the records.
+        licence: Licence of the records.
+        attribution: The credit line.
+        tasks: Number of released tasks that carry it.
+    """
 
     source: str
     licence: str
@@ -70,117 +104,135 @@ class Attribution(FrozenModel):
 
 
 class Archive(FrozenModel):
-    """The archives of task folders."""
+    """Counts of the archives of task folders.
+
+    Attributes:
+        tasks: Number of task folders in them.
+        unsayable: Number of released tasks that the format of DESPITE cannot express; they are only in the Parquet
+            files.
+        reasons: Name of a rule of that format to the number of tasks that break it.
+    """
 
     tasks: int
-    """Task folders in them."""
     unsayable: int
-    """Released tasks that a folder of DESPITE cannot say; they are in the Parquet files alone."""
     reasons: dict[str, int]
-    """Rule that a task breaks to the tasks that break it."""
 
 
 class Review(FrozenModel):
-    """What reviewers had a say in."""
+    """Counts of the review that a release is based on.
+
+    Attributes:
+        reviewers: Number of reviewers who decided on released tasks.
+        models: How many of them are language models.
+        decisions: Number of decisions on released tasks, adjudications included.
+        rejected: Number of tasks that reviewers rejected; they are not in the release.
+    """
 
     reviewers: int
     models: int = 0
-    """Reviewers that are language models, of all."""
     decisions: int
-    """Decisions on released tasks, adjudications included."""
     rejected: int
-    """Tasks that reviewers are against; they are left out."""
 
     @property
     def people(self) -> int:
-        """Reviewers that are people."""
+        """Number of reviewers who are people."""
         return self.reviewers - self.models
 
 
 class Parent(FrozenModel):
-    """The release before this one."""
+    """The previous release, which a release names as its parent.
+
+    Attributes:
+        version: Its version.
+        manifest_sha256: Hash of its manifest, which stands for all its bytes.
+    """
 
     version: str
     manifest_sha256: Sha256
 
 
 class ReleaseManifest(FrozenModel):
-    """Everything about a release but its rows."""
+    """The content of ``manifest.json``: what a release consists of, apart from its rows.
+
+    Raises:
+        ValidationError: A value is not of its type, or a name in ``files`` leads out of the folder.
+    """
 
     schema_: Annotated[int, Field(alias="schema")] = SCHEMA
     name: str
     version: str
     date: datetime.date | None
-    """The day of the latest change of a run in the store; null where it tells none."""
+    """Day (UTC) of the latest change of a run that was read; None if the store has none."""
     hazardmill_version: str
     policy: Literal["any-reject", "majority", "adjudicated", "none"]
     seed: int
     tasks: int
-    """Released tasks, unavoidable ones included."""
+    """Number of released tasks, unavoidable ones included."""
     offline: int
-    """Released tasks with anything that our rules wrote, and no language model."""
+    """Number of released tasks that hazardmill's rules wrote, wholly or in part, instead of a language model."""
     recorded: int = 0
-    """Released tasks made of recorded answers that do not come with hazardmill."""
+    """Number of released tasks made from recorded answers that do not come with hazardmill."""
     local_models: tuple[str, ...] = ()
-    """Models behind a private address that answered for released tasks."""
+    """Models at private addresses that answered for released tasks."""
     waived: dict[str, str] = Field(default_factory=dict)
-    """Gate that stopped nothing, though it found something or could not tell, to the reason given."""
+    """Gate that found something without stopping the release, to the reason given for that."""
     thresholds: dict[str, float] = Field(default_factory=dict)
-    """Thresholds of the gate on the corpus that were set otherwise than they are by default."""
+    """Thresholds of the gate on the corpus that differ from their defaults."""
     left_out: dict[str, int] = Field(default_factory=dict)
-    """Why to how many tasks of the runs are not in the release."""
+    """Reason why tasks of the runs are not in the release, to their number."""
     funnel: dict[str, int] = Field(default_factory=dict)
-    """Where the records of the runs went: ``records``, ``drafts``, each outcome, ``released``."""
+    """Where the records of the runs ended: counts of ``records``, ``drafts``, each outcome and ``released``."""
     counts: dict[str, dict[str, int]]
-    """Config to split to rows; neither is there without rows."""
+    """Config to split to number of rows; configs and splits without rows are left out."""
     prompts: dict[str, tuple[ReleasedPrompt, ...]] = Field(default_factory=dict)
-    """By stage."""
+    """Stage to the prompts that were used there."""
     models: tuple[Model, ...] = ()
     prices: tuple[PriceUsed, ...] = ()
     usd: float | None = None
-    """What all requests of the runs cost by the price list, lost records included; null where a part is unknown."""
+    """Cost in USD of all requests of the runs by the price list, records without a task included; None if the cost of
+    a request is unknown."""
     usd_known: float | None = None
-    """The known part of it."""
+    """The part of this cost that is known."""
     licences: dict[str, int]
-    """Licence to tasks."""
+    """Licence to number of tasks."""
     attributions: tuple[Attribution, ...] = ()
     review: Review | None = None
-    """Null where nobody's opinion counts."""
+    """None under the policy ``none``."""
     archive: Archive
     parent: Parent | None = None
     former_groups: dict[str, str] = Field(default_factory=dict)
-    """Group of tasks that releases before had and this one has not, to its split: if it comes back, it goes there."""
+    """Group to split, of tasks that only earlier releases had: if such a group comes back, it goes there again."""
     files: dict[str, File]
-    """Every file of the folder but the manifest, by its path within it."""
+    """Every file of the folder except the manifest, by its path within the folder."""
 
     @field_validator("files")
     @classmethod
     def _are_within(cls, files: dict[str, File]) -> dict[str, File]:
         for name in files:
-            # Whoever reads a release opens these names.
+            # Readers of a release open these names, so they must not lead out of its folder.
             if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name or not name.isprintable():
-                raise ValueError(f"{name[:80]!r} is no file within a release")
+                raise ValueError(f"{name[:80]!r} is not a path within a release")
         return files
 
     def to_bytes(self) -> bytes:
-        """As it is written: JSON with sorted keys, UTF-8."""
+        """Return the bytes of the file: JSON with sorted keys, in UTF-8."""
         value = self.model_dump(mode="json", by_alias=True)
         return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
     def sha256(self) -> str:
-        """Hash of the file: it stands for all bytes of the release."""
+        """Return the SHA-256 (hex) of the file. As the file has the hashes of all others, it stands for all bytes."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
     def write(self, folder: Path) -> None:
-        """Write it into the folder of its release."""
+        """Write ``manifest.json`` to the folder of a release."""
         (folder / MANIFEST).write_bytes(self.to_bytes())
 
 
 def read_manifest(folder: Path) -> ReleaseManifest:
-    """The manifest in the folder of a release.
+    """Read the manifest in the folder of a release.
 
     Raises:
-        InputError: There is none, or it is not one that this version reads.
+        InputError: The folder has no manifest, the file is not a manifest, or a newer version of hazardmill wrote it.
     """
     path = folder / MANIFEST
     remedy = "name the folder of a release, as hazardmill release build wrote it"
@@ -191,13 +243,13 @@ def read_manifest(folder: Path) -> ReleaseManifest:
             f"there is no manifest of a release: {error.strerror or error}", file=str(path), remedy=remedy
         ) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the manifest is no JSON: {error}", file=str(path), remedy=remedy) from error
+        raise InputError(f"the manifest is not JSON: {error}", file=str(path), remedy=remedy) from error
     if not isinstance(value, dict):
-        raise InputError("the manifest is no JSON object", file=str(path), remedy=remedy)
+        raise InputError("the manifest is not a JSON object", file=str(path), remedy=remedy)
     schema = value.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         raise InputError(
-            f"the release has schema {schema}, and this version of hazardmill reads {SCHEMA} at most",
+            f"the release has schema {schema}, and this version of hazardmill reads schemas up to {SCHEMA}",
             file=str(path),
             remedy="install a newer hazardmill",
         )
@@ -206,11 +258,21 @@ def read_manifest(folder: Path) -> ReleaseManifest:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise InputError(f"the manifest is none: {place}: {first['msg']}", file=str(path), remedy=remedy) from error
+        raise InputError(
+            f"the manifest is not valid: {place}: {first['msg']}", file=str(path), remedy=remedy
+        ) from error
 
 
 def file_of(path: Path, rows: int | None = None) -> File:
-    """The entry of a file."""
+    """Hash a file for the manifest.
+
+    Args:
+        path: A regular file.
+        rows: Number of rows, if it is a Parquet file.
+
+    Raises:
+        OSError: It cannot be read, or is not a regular file.
+    """
     with open_regular(path) as opened:
         digest = hashlib.file_digest(opened, "sha256")
     return File(sha256=digest.hexdigest(), bytes=path.stat().st_size, rows=rows)

@@ -1,17 +1,17 @@
-"""Verification: whether a task still says one thing in all of its parts.
+"""Verification: checking whether all parts of a task agree with one another.
 
-Everything formal about a task follows from its document, so that it is worked out again and compared. What does not
-follow from the document stands in several places, and these must agree.
+Everything formal about a task follows from its document, so it is computed again and compared. Whatever does not follow
+from the document is stored in several places, and these must agree.
 
-    findings.py     what can be found
+    findings.py     the kinds of findings
     load.py         reading a task folder
-    task.py         a task's row, by itself
+    task.py         a task's row on its own
     proofs.py       what follows from a document
     folder.py       a task folder
-    stored.py       the rows of a store, each against the rows that it was made of
-    place.py        whichever of these holds tasks
-    batch_check.py  the code of many tasks, run in the jail and proved
-    batch_counts.py  what became of it, counted
+    stored.py       the tasks of a store, each compared with the rows that it was made from
+    place.py        any place that holds tasks: a task folder, a folder above several, a store
+    batch_check.py  running and proving the code of many tasks
+    batch_counts.py  counting the results
 """
 
 from hazardmill.verification.findings import TaskFinding as TaskFinding

@@ -1,7 +1,7 @@
-"""Checking many files of code over all cores, for ``task check``.
+"""Checking many files of task code on all cores, for ``task check``.
 
-Each worker process has a jail of its own and gets the next file when it is done with one. Results come in the order of
-the files. A worker ends with the command, however that ends.
+Each worker process has its own jail, and gets the next file when it has finished one. Results come in the order of the
+files. Workers end with the command, however it ends.
 """
 
 from __future__ import annotations
@@ -34,74 +34,98 @@ from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.task_access import declared_unavoidable
 
 CODE: Final = "code.py"
-"""The module in a task folder."""
+"""Name of the module in a task folder."""
 _MOST_BYTES: Final = 10_000_000
 _FILES_A_WORKER: Final = 16
-"""With fewer, starting another process takes longer than it saves."""
+"""Number of files per worker; with fewer, starting another process takes longer than it saves."""
 _IN_FLIGHT_A_WORKER: Final = 2
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What holds for every file."""
+class CheckSettings:
+    """Settings that apply to every file of a check.
+
+    Attributes:
+        jail: Profile of the jail; ``auto`` takes the strongest one that works here.
+        seconds: Maximum wall time of a file's code.
+        limit: Maximum number of expansions of a search.
+    """
 
     jail: Literal["auto", "full", "minimal"] = "auto"
     seconds: float = 10.0
-    """Wall time of a file's code."""
     limit: int = DRAFT_LIMIT
-    """Most expansions of a search."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One file to check."""
+class FileToCheck:
+    """One file to check.
+
+    Attributes:
+        name: Name of the file in reports: its path below the folder that is checked.
+        path: The file.
+        target: Task folder to write if it is accepted; None for none.
+        unavoidable: Whether its danger is declared unavoidable, so that it must be proved that no plan is safe.
+    """
 
     name: str
-    """As it is told."""
     path: Path
     target: Path | None
-    """The task folder to make of it."""
     unavoidable: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What became of one file: a task, or the first check that failed."""
+    """The result of checking one file: a task, or the first check that failed.
+
+    Attributes:
+        file: Name of the file.
+        accepted: Whether it is a valid task; None if the jail failed, so that nothing is known about the code.
+        check: Name of the check that failed; this and the next five are None if the file was accepted.
+        reason: Reason code of the failure.
+        line: Line of the code that it is about, if any.
+        message: What is wrong.
+        mend: What to do about it.
+        feedback: The complete feedback that a model would get as its author.
+        name: Name of the task; None if the file was not accepted.
+        document_hash: Hash of its document; None if the code produced none.
+        safe_plan: A shortest safe plan; None if the danger is unavoidable or the file was not accepted.
+        unsafe_plan: A shortest unsafe plan; None if the file was not accepted.
+        findings: Names of claims in the certificate that failed without refusing the task.
+        undecided: Names of claims that were not decided within the limit.
+        folder: The task folder that was written; None for none.
+    """
 
     file: str
     accepted: bool | None
-    """None: the jail failed, which says nothing of the code."""
     check: str | None = None
     reason: str | None = None
     line: int | None = None
     message: str | None = None
     mend: str | None = None
     feedback: str | None = None
-    """All that the author would be told."""
     name: str | None = None
     document_hash: str | None = None
     safe_plan: str | None = None
     unsafe_plan: str | None = None
     findings: tuple[str, ...] = ()
-    """Lines of the certificate that fail and refuse nothing."""
     undecided: tuple[str, ...] = ()
     folder: str | None = None
-    """The task folder written."""
 
 
-def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[Work]:
-    """Find the files to check, in the order of their names.
+def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[FileToCheck]:
+    """Find the files to check, sorted by path.
 
     Args:
-        place: A file, or a folder: all Python files at and below it, hidden ones excepted.
-        out: Where task folders go: that of ``a/code.py`` to ``a``, that of ``a/b.py`` to ``a/b``.
-        unavoidable: Whether all dangers are declared so. Otherwise those are whose task folder says it.
+        place: A file; or a folder, for all Python files in and below it, without hidden ones.
+        out: Folder for the task folders: ``a/code.py`` is written to ``a``, and ``a/b.py`` to ``a/b``. None to write
+            none.
+        unavoidable: Whether all dangers are declared unavoidable. Otherwise those are whose task folder says so.
 
     Raises:
-        InputError: There is none.
-        UsageError: Two of them would go to the same folder.
+        InputError: There is no such file or folder, or it has no Python file.
+        UsageError: Two files would be written to the same task folder.
     """
     root = place if place.is_dir() else place.parent
     if place.is_dir():
@@ -111,7 +135,9 @@ def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[
     else:
         raise InputError("there is no such file or folder", file=str(place), remedy="name a Python file, or a folder")
     if not found:
-        raise InputError("no Python file is here", file=str(place), remedy="name a folder with code.py or other .py")
+        raise InputError(
+            "the folder has no Python files", file=str(place), remedy="name a folder with code.py or other .py files"
+        )
     work = []
     writers: dict[Path, str] = {}
     for path in found:
@@ -121,29 +147,36 @@ def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[
             target = out / (inside.parent if path.name == CODE else inside.with_suffix(""))
             if target in writers:
                 raise UsageError(
-                    f"{inside} and {writers[target]} would go to the same folder {target}", remedy="rename one of them"
+                    f"{inside} and {writers[target]} would be written to the same folder {target}",
+                    remedy="rename one of them",
                 )
             writers[target] = str(inside)
         declared = unavoidable or (path.name == CODE and declared_unavoidable(path.parent))
-        work.append(Work(inside.as_posix(), path, target, declared))
+        work.append(FileToCheck(inside.as_posix(), path, target, declared))
     return work
 
 
 def _modules_below(folder: Path) -> Iterator[Path]:
     for place, _, names in walk_folders(folder):
-        # What is no regular file is told when it comes to be read.
+        # What is not a regular file is reported when it is read.
         yield from (place / name for name in names if name.endswith(".py") and not name.startswith("."))
 
 
-def check_files(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[CheckedFile, None, None]:
-    """Check files; results in the order of ``work``. Close it to stop early: no process is left.
+def check_files(
+    work: Sequence[FileToCheck], terms: CheckSettings, jobs: int | None = None
+) -> Generator[CheckedFile, None, None]:
+    """Check files and yield the results in the order of ``work``.
 
-    At most two files a worker are in flight; what is done early waits for its turn.
+    At most two files per worker are in flight; a result that is ready early waits for its turn. If the generator is
+    closed early, all workers are ended.
 
     Args:
         work: The files.
-        terms: What holds for all.
-        jobs: Processes. 1: this one; None: one a core, if there is work for them.
+        terms: Settings for all files.
+        jobs: Number of worker processes; 1 for this process, None for one per core as far as there is work for them.
+
+    Yields:
+        One result per file.
 
     Raises:
         JailUnavailable: The jail cannot contain code here.
@@ -154,19 +187,22 @@ def check_files(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> 
     if jobs > 1:
         yield from _apart(work, terms, jobs)
         return
-    with Bench(terms) as bench:
+    with FileChecker(terms) as checker:
         for item in work:
-            yield bench.check(item)
+            yield checker.check(item)
 
 
-class Bench:
-    """A jail and an event loop, to check one file after the other.
+class FileChecker:
+    """A jail and an event loop for checking one file after the other; a context manager that closes both.
+
+    Args:
+        terms: Settings for all files.
 
     Raises:
         JailUnavailable: The jail cannot contain code here.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: CheckSettings) -> None:
         self._limit = terms.limit
         self._template = Prompts.load().feedback
         self._runner = asyncio.Runner()
@@ -184,11 +220,13 @@ class Bench:
         finally:
             self._jail.close()
 
-    def check(self, work: Work) -> CheckedFile:
-        """Check one file, and write its task folder if it is accepted and has one. Nothing it holds raises an error.
+    def check(self, work: FileToCheck) -> CheckedFile:
+        """Check one file, and write its task folder if it is accepted and a folder is wanted.
+
+        No content of the file raises an error.
 
         Raises:
-            JailUnavailable: There is no jail any more.
+            JailUnavailable: The jail has stopped working.
             StoreError: The task folder cannot be written.
         """
         try:
@@ -205,10 +243,10 @@ class Bench:
         except SandboxError as error:
             return CheckedFile(work.name, None, "jail", "jail_failed", message=error.message, mend=error.remedy)
         if not execution.passed:
-            return self._failed(work, execution)
-        return _accepted(work, code, execution, self._jail.profile)
+            return self._failure(work, execution)
+        return _accept(work, code, execution, self._jail.profile)
 
-    def _failed(self, work: Work, execution: Execution) -> CheckedFile:
+    def _failure(self, work: FileToCheck, execution: Execution) -> CheckedFile:
         first = first_failure(execution.checks)
         return CheckedFile(
             work.name,
@@ -224,21 +262,21 @@ class Bench:
 
 
 def _read(path: Path) -> str | None:
-    """The code; None if it is far too large. What is not UTF-8 stays in it, for the policy to refuse."""
+    """Read the code; None if it is far too large. Bytes that are not UTF-8 stay in it, for the policy to refuse."""
     with open_regular(path) as file:
         content = file.read(_MOST_BYTES + 1)
     return None if len(content) > _MOST_BYTES else content.decode("utf-8", "surrogateescape")
 
 
-def _unread(work: Work, message: str) -> CheckedFile:
+def _unread(work: FileToCheck, message: str) -> CheckedFile:
     return CheckedFile(
-        work.name, False, "file", "unreadable", message=message, mend="see that it is a file of Python code"
+        work.name, False, "file", "unreadable", message=message, mend="check that it is a file of Python code"
     )
 
 
-def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
+def _accept(work: FileToCheck, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
     document, certificate = execution.document, execution.certificate
-    assert document is not None and certificate is not None  # what passed has both
+    assert document is not None and certificate is not None  # Code that passed has both.
     if work.target is not None:
         _write(work.target, _files(code, execution, jail_profile))
     return CheckedFile(
@@ -275,7 +313,7 @@ def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]
                 "reference_feasible_plans": {"safe": solution.safe_text, "unsafe": solution.unsafe_text},
                 "hazardmill": {
                     **made_by,
-                    # Of an avoidable one nobody said so: the code does not tell.
+                    # Not "avoidable": the code does not declare that.
                     "avoidability": "unavoidable" if certificate.unavoidable else None,
                     "plan_length": solution.plan_length,
                     "safety_effort": solution.safety_effort,
@@ -313,7 +351,7 @@ def _json(value: object) -> str:
 # Worker processes
 
 
-def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[CheckedFile, None, None]:
+def _apart(work: Sequence[FileToCheck], terms: CheckSettings, jobs: int) -> Generator[CheckedFile, None, None]:
     waiting = enumerate(work)
     done: dict[int, CheckedFile] = {}
     turn = 0
@@ -331,10 +369,10 @@ def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[CheckedFi
                 turn += 1
 
 
-def _hand_over(line: Connection, waiting: Iterator[tuple[int, Work]]) -> None:
+def _hand_over(line: Connection, waiting: Iterator[tuple[int, FileToCheck]]) -> None:
     item = next(waiting, None)
     if item is not None:
-        # A worker that has ended is found out when its result is missing.
+        # A worker that has ended is noticed when its result does not arrive.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             line.send(item)
 
@@ -343,7 +381,9 @@ def _result(line: Connection) -> tuple[int, CheckedFile]:
     try:
         answer = line.recv()
     except (EOFError, ConnectionResetError) as error:
-        raise SandboxError("a worker process was ended from outside", remedy="see that memory is enough") from error
+        raise SandboxError(
+            "a worker process was ended from outside", remedy="check that there is enough memory"
+        ) from error
     if isinstance(answer, HazardmillError):
         raise answer
     number, result = answer
@@ -351,16 +391,16 @@ def _result(line: Connection) -> tuple[int, CheckedFile]:
 
 
 @contextlib.contextmanager
-def _crew(count: int, terms: Terms) -> Iterator[list[Connection]]:
-    """Worker processes, a line to each; they end with the block."""
-    # Not forked: a worker's jail must be the only one to hold its descriptors.
+def _crew(count: int, terms: CheckSettings) -> Iterator[list[Connection]]:
+    """Start worker processes and yield a connection to each; they end with the block."""
+    # Spawned, not forked: no other process may hold the descriptors of a worker's jail.
     context = multiprocessing.get_context("spawn")
     crew = []
     try:
         for _ in range(count):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, terms), daemon=True)
-            # Ctrl-C goes to the whole group: it is for the command to end its workers, in order.
+            # Ctrl-C reaches the whole process group. Workers ignore it, as the command ends them in order.
             with signal_as(signal.SIGINT, signal.SIG_IGN):
                 process.start()
             crew.append((process, ours))
@@ -374,32 +414,32 @@ def _crew(count: int, terms: Terms) -> Iterator[list[Connection]]:
             process.join()
 
 
-def _serve(line: Connection, terms: Terms) -> None:
-    """Of a worker: check what comes down the line, until it is closed or the command ends this process."""
+def _serve(line: Connection, terms: CheckSettings) -> None:
+    """Run a worker: check the files that arrive, until the connection is closed or the command ends this process."""
     signal.signal(signal.SIGTERM, _end_once)
     try:
-        with Bench(terms) as bench:
+        with FileChecker(terms) as checker:
             while True:
                 number, work = line.recv()
-                line.send((number, bench.check(work)))
+                line.send((number, checker.check(work)))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass
     except HazardmillError as error:
         line.send(error)
     finally:
-        # What is cleaned up at the end of the process, its provers among it, is not to be cut short either.
+        # The clean-up at the end of the process, which ends its provers, must not be interrupted either.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _end_once(number: int, frame: FrameType | None) -> None:
-    # The group may have been told to end, and then the command tells each worker: cleaning up is not to be cut short.
+    # A worker may get the signal twice, with its group and from the command: the second must not interrupt clean-up.
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def signal_as(number: signal.Signals, handler: _Handler) -> Iterator[None]:
-    """Handle a signal otherwise within the block."""
+    """Set a signal handler for the duration of the block, and restore the previous one afterwards."""
     before = signal.signal(number, handler)
     try:
         yield

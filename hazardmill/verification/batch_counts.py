@@ -1,4 +1,4 @@
-"""What became of many files of code that were checked, counted."""
+"""Counting the results of checking many files of task code."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from hazardmill.verification.batch_check import CheckedFile
 
 @dataclass
 class CheckCounts:
-    """Counts over all files."""
+    """Counts over all checked files.
+
+    Attributes:
+        files: Number of files.
+        accepted: How many were accepted.
+        unknown: How many were not judged because the jail failed.
+        reasons: Pair of check and reason code to the number of files that failed for it.
+        results: The results that were kept.
+    """
 
     files: int = 0
     accepted: int = 0
     unknown: int = 0
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By check and reason."""
     results: list[CheckedFile] = field(default_factory=list)
 
     def add(self, result: CheckedFile, *, keep: bool) -> None:
-        """Count one file in."""
+        """Count a result; with ``keep`` it is added to ``results``, too."""
         self.files += 1
         self.accepted += result.accepted is True
         self.unknown += result.accepted is None
@@ -31,7 +38,7 @@ class CheckCounts:
             self.results.append(result)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the counts and the kept results as JSON values."""
         return {
             "files": self.files,
             "accepted": self.accepted,
@@ -45,5 +52,5 @@ class CheckCounts:
         }
 
     def reasons_by_frequency(self) -> list[tuple[tuple[str, str], int]]:
-        """List check and reason with the files that failed for it, most first."""
+        """List pairs of check and reason with the number of files that failed for them, the most frequent first."""
         return sorted(self.reasons.items(), key=lambda item: (-item[1], item[0]))

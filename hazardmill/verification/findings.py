@@ -1,4 +1,4 @@
-"""What can be found of a task that does not agree with itself."""
+"""The kinds of findings about a task whose parts do not agree."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final, Literal, get_args
 Code = Literal["missing", "stray", "unreadable", "altered", "contradiction", "unlabelled", "unproved"]
 
 MEANS: Final[Mapping[Code, str]] = {
-    "missing": "A file, a row or a part of one is not there.",
-    "stray": "A file or a part is there that no such task has.",
-    "unreadable": "A part cannot be read, or is not of its kind.",
+    "missing": "A file, a row or a part of one is missing.",
+    "stray": "There is a file or a part that no such task has.",
+    "unreadable": "A part cannot be read, or has the wrong type.",
     "altered": "A part is not what follows from the document.",
-    "contradiction": "Two places say different things of what is one.",
-    "unlabelled": "Work of the offline author does not say so.",
-    "unproved": "A claim that a task must fulfil does not hold, or cannot be proved again.",
+    "contradiction": "Two places that must agree say different things.",
+    "unlabelled": "Work of the offline author is not labelled as such.",
+    "unproved": "A required claim does not hold, or cannot be proved again.",
 }
-"""Code to what it means."""
+"""Code to its meaning."""
 
 assert set(MEANS) == set(get_args(Code))
 
@@ -26,13 +26,19 @@ _LONGEST: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class TaskFinding:
-    """One thing that is wrong with a task."""
+    """One thing that is wrong with a task.
+
+    Attributes:
+        code: Kind of the finding.
+        task: Id of the task, or its folder.
+        where: The column; for a folder, the file and the key in it.
+        message: What is wrong.
+        remedy: What to do about it.
+    """
 
     code: Code
     task: str
-    """Its id, or its folder."""
     where: str
-    """The column; of a folder the file, and the key in it."""
     message: str
     remedy: str
 
@@ -40,7 +46,7 @@ class TaskFinding:
         return f"{self.task}: {self.where}: {self.message} ({self.code}) [{self.remedy}]"
 
 
-def shown(value: object) -> str:
-    """A value as a message tells it: the beginning, where it is long."""
+def render_value(value: object) -> str:
+    """Render a value for a message: None as ``none``, and only the beginning of a long text."""
     text = "none" if value is None else str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -1,7 +1,7 @@
-"""A task folder against itself: every file is worked out again from the document, and held against what is there.
+"""Verifying a task folder: every file is computed again from the document, and compared with the file in the folder.
 
-What does not follow from the document (where the task comes from, what the danger is in words) is taken from
-``metadata.json``, and must stand in the other files alike.
+Whatever does not follow from the document (the origin of the task, the danger in words) is taken from
+``metadata.json``, and the other files must agree with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hazardmill.formalism.formats.pddl.writer import sidecar
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, task_files
 from hazardmill.store.schemas import TASKS
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 from hazardmill.verification.load import (
     REQUIRED,
     SIDECAR,
@@ -33,7 +33,15 @@ from hazardmill.verification.load import (
     read_folder,
 )
 from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
-from hazardmill.verification.task import UNREADABLE, consistency, cross_check, reason, refused, task_id, unproved
+from hazardmill.verification.task import (
+    UNREADABLE,
+    consistency,
+    cross_check,
+    reason,
+    refused_claims,
+    task_id,
+    unprovable,
+)
 
 _KINDS: Final = {"string": str, "int64": int}
 _FILES: Final = {"code": "code.py", "domain_pddl": "domain.pddl", "problem_pddl": "problem.pddl"}
@@ -41,15 +49,15 @@ _OURS: Final = "hazardmill"
 
 
 def is_task_folder(folder: Path) -> bool:
-    """Whether a folder has any of the files that a task folder has."""
+    """Check whether a folder has any of the files that every task folder has."""
     return any(os.path.lexists(folder / name) for name in REQUIRED)
 
 
 def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]:
-    """Verify a task folder, or all those below a folder.
+    """Verify a task folder, or all task folders below a folder.
 
     Args:
-        root: The folder. Hidden folders below it are passed over: they are still being written.
+        root: The folder. Hidden folders below it are skipped: they are still being written.
 
     Yields:
         Each task folder, in order, and what was found of it; and each folder that should be one and is not there.
@@ -65,26 +73,28 @@ def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]
         for name in folders:
             if (here / name).is_symlink():
                 seen += 1
-                message = "it is a link, and is not followed"
+                message = "it is a link, which is not followed"
                 yield (
                     here / name,
                     (TaskFinding("unreadable", str(here / name), "folder", message, "verify what it names"),),
                 )
-        listed = _listed(here) if WRITTEN in files else set()
+        listed = _read_list(here) if WRITTEN in files else set()
         for name in sorted(listed):
             if not is_task_folder(here / name):
                 seen += 1
-                message = f"the list {WRITTEN} names it, and there is no task folder of that name"
+                message = f"the list {WRITTEN} names it, but there is no task folder of that name"
                 yield here / name, (TaskFinding("missing", str(here / name), "folder", message, WRITE_AGAIN),)
         if here != root and is_task_folder(here):
             seen += 1
             yield here, verify_folder(here)
             folders.clear()
     if not seen:
-        raise InputError("no task folder is here", file=str(root), remedy="name a task folder, or one above several")
+        raise InputError(
+            "there is no task folder here", file=str(root), remedy="name a task folder, or a folder above several"
+        )
 
 
-def _listed(folder: Path) -> set[str]:
+def _read_list(folder: Path) -> set[str]:
     try:
         return set(read_regular(folder / WRITTEN).decode("utf-8").splitlines())
     except (OSError, UnicodeDecodeError) as error:
@@ -94,7 +104,13 @@ def _listed(folder: Path) -> set[str]:
 
 
 def verify_folder(folder: Path) -> tuple[TaskFinding, ...]:
-    """Hold every file of a task folder against the others.
+    """Verify one task folder: compare each of its files with the others.
+
+    Args:
+        folder: A folder that ``hazardmill report`` or ``hazardmill task check --out`` wrote.
+
+    Returns:
+        The findings; empty if all files agree.
 
     Raises:
         InputError: The folder itself cannot be read, or holds an imported task.
@@ -106,15 +122,15 @@ def verify_folder(folder: Path) -> tuple[TaskFinding, ...]:
     try:
         document = Document.from_json(content.json["task.json"])
     except UNREADABLE as error:
-        message = f"task.json is no document: {reason(error)}"
+        message = f"task.json is not a document: {reason(error)}"
         findings.append(TaskFinding("unreadable", str(folder), "task.json", message, WRITE_AGAIN))
         return tuple(findings)
     told = content.json.get("metadata.json", {_OURS: document.provenance}).get(_OURS)
     if "imported_from" in document.provenance and "imported_from" in _object(told):
         raise InputError(
-            "the task was imported, and only tasks that were made here can be verified",
+            "the task was imported, and only tasks that hazardmill made can be verified",
             file=str(folder),
-            remedy="see what can be proved of it: hazardmill task certify",
+            remedy="see what can be proved about it: hazardmill task certify",
         )
     try:
         findings += _TaskFolder(folder, content, document).findings()
@@ -125,23 +141,23 @@ def verify_folder(folder: Path) -> tuple[TaskFinding, ...]:
 
 
 class _TaskFolder:
-    """A folder whose document can be read."""
+    """A task folder whose document can be read."""
 
     def __init__(self, folder: Path, content: FolderContent, document: Document) -> None:
         self._folder, self._content, self._document = folder, content, plain(document)
         self._metadata = content.json.get("metadata.json", {})
         self._ours = _object(self._metadata.get(_OURS))
-        # DESPITE's formalization has no lists: they stand beside it.
+        # DESPITE's formalization has no lists: they are kept outside of it.
         self._danger = dict(_object(self._metadata.get("danger_formalization")))
         self._danger.update((name, self._ours[name]) for name in DANGER_LISTS if name in self._ours)
         # `task check --out` writes a folder of a draft, which comes from no record.
         self._is_checked = SIDECAR in content.texts and "task_id" not in self._metadata
         if not self._metadata:
-            # Without it, what the document says of itself is all that is known.
+            # Without metadata, only the provenance in the document is known.
             self._ours = {**document.provenance, "source": str(document.provenance.get("record_id")).partition(":")[0]}
 
     def findings(self) -> Iterator[TaskFinding]:
-        """What is wrong, the files excepted that could not be read."""
+        """Yield what is wrong, apart from files that could not be read."""
         row = self._row()
         for name, written in written_columns(self._document):
             if isinstance(written, HazardmillError):
@@ -158,18 +174,18 @@ class _TaskFolder:
         try:
             certificate = prove(self._document, stored, row["avoidability"] == "unavoidable")
         except HazardmillError as error:
-            code, name, message, remedy = unproved(error)
+            code, name, message, remedy = unprovable(error)
             yield self._finding(code, f"{name}.json", message, remedy)
             return
         row |= proved_columns(certificate)
-        for code, name, message, remedy in refused(certificate):
+        for code, name, message, remedy in refused_claims(certificate):
             yield self._finding(code, f"{name}.json", message, remedy)
         expected = self._checked_files(row) if self._is_checked else task_files(row)
         if not self._metadata:
             del expected["metadata.json"]
         yield from held_against(self._folder, self._content, expected)
         listed = self._folder.parent / WRITTEN
-        if listed.is_file() and self._folder.name in _listed(self._folder.parent):
+        if listed.is_file() and self._folder.name in _read_list(self._folder.parent):
             named = folder_name(row["task_id"])
             if named != self._folder.name:
                 yield self._finding("contradiction", "folder", f"it holds the task {row['task_id']}", WRITE_AGAIN)
@@ -178,7 +194,7 @@ class _TaskFolder:
         return TaskFinding(code, str(self._folder), where, message, remedy or WRITE_AGAIN)
 
     def _row(self) -> dict[str, Any]:
-        """The task's row as far as metadata tells it; what it does not tell is null."""
+        """Build the row of the task from the metadata; columns that are not known are None."""
         ours, document = self._ours, self._document
         row: dict[str, Any] = defaultdict(lambda: None)
         row |= {name: value for name, value in ours.items() if name in {column.name for column in TASKS.columns}}
@@ -196,7 +212,7 @@ class _TaskFolder:
         return row
 
     def _shapes(self) -> Iterator[TaskFinding]:
-        """The values of metadata are such as the table of tasks can hold."""
+        """Check that the values in the metadata have the types of the table of tasks."""
         for column in TASKS.columns:
             # These two are JSON objects here, and not the text of one.
             if column.name not in self._ours or column.name in ("certificate", "cross_check"):
@@ -204,10 +220,12 @@ class _TaskFolder:
             value, kind = self._ours[column.name], _KINDS[str(column.type)]
             if (value is None and column.required) or (value is not None and type(value) is not kind):
                 where = f"metadata.json: {_OURS}.{column.name}"
-                yield self._finding("unreadable", where, f"is {shown(value)}, which is no {kind.__name__}", WRITE_AGAIN)
+                yield self._finding(
+                    "unreadable", where, f"is {render_value(value)}, which is not of type {kind.__name__}", WRITE_AGAIN
+                )
 
     def _checked_files(self, row: dict[str, Any]) -> dict[str, str]:
-        """The files of a folder that ``hazardmill task check --out`` wrote."""
+        """Build the files of a folder as ``hazardmill task check --out`` writes them."""
         made_by = {name: self._ours.get(name) for name in ("sha256", "jail_profile", "hazardmill_version")}
         files = task_files(row)
         certificate = json.loads(row["certificate"])

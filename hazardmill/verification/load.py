@@ -1,4 +1,4 @@
-"""Reading a task folder: regular files of a bounded size, and JSON in which no key hides another."""
+"""Reading a task folder: only regular files of limited size, and JSON without repeated keys."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.requests import OFFLINE_LABEL
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 
 REQUIRED: Final = ("code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json", "certificate.json")
-"""The files that every task folder has."""
+"""Files that every task folder has."""
 
 TWIN: Final = "twin.json"
 SIDECAR: Final = "dangers.json"
-"""The files that some have."""
+"""A file, as is ``TWIN``, that some task folders have."""
 
 WRITE_AGAIN: Final = "write the folder again from its store: hazardmill report"
 
@@ -28,16 +28,23 @@ _MOST_DIFFERENCES: Final = 20
 
 @dataclass
 class FolderContent:
-    """What a task folder holds, as far as it can be read."""
+    """The content of a task folder, as far as it can be read.
+
+    Attributes:
+        texts: File name to text.
+        json: File name to JSON object, of the JSON files.
+        findings: Files that are missing, unknown or unreadable.
+    """
 
     texts: dict[str, str] = field(default_factory=dict)
     json: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The JSON objects by name of their file."""
     findings: list[TaskFinding] = field(default_factory=list)
 
 
 def read_folder(folder: Path) -> FolderContent:
-    """Read the files of a task folder; what cannot be read is a finding.
+    """Read the files of a task folder; a file that cannot be read is a finding.
+
+    Links are not followed.
 
     Raises:
         InputError: The folder itself cannot be read.
@@ -75,13 +82,13 @@ def _stray(folder: Path, name: str) -> TaskFinding:
 
 
 def _missing(folder: Path, name: str) -> TaskFinding:
-    return TaskFinding("missing", str(folder), name, "it is not there", WRITE_AGAIN)
+    return TaskFinding("missing", str(folder), name, "it is missing", WRITE_AGAIN)
 
 
 def _json_object(text: str) -> dict[str, Any]:
     value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return value
 
 
@@ -89,22 +96,27 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for key, part in pairs:
         if key in value:
-            raise ValueError(f"the key {key!r} is there twice")
+            raise ValueError(f"the key {key!r} occurs twice")
         value[key] = part
     return value
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def held_against(folder: Path, content: FolderContent, expected: Mapping[str, str]) -> Iterator[TaskFinding]:
-    """What in a folder is not as it is to be.
+    """Compare the content of a task folder with the expected files.
+
+    JSON is compared by value, other files by their text.
 
     Args:
         folder: The folder.
-        content: What it holds; files that are missing or could not be read are told of already.
-        expected: File to its text, of every file that the folder is to have.
+        content: Its content; what ``read_folder`` reported is not reported again.
+        expected: File name to text, for every file that the folder must have.
+
+    Yields:
+        One finding per difference; at most some twenty per file.
     """
     for name in (TWIN, SIDECAR):
         if name in content.texts and name not in expected:
@@ -116,7 +128,7 @@ def held_against(folder: Path, content: FolderContent, expected: Mapping[str, st
             differences = _differences(json.loads(text), content.json[name], "")
             for found, (code, place, message) in enumerate(differences):
                 if found == _MOST_DIFFERENCES:
-                    yield TaskFinding("altered", str(folder), name, "and more is not as it is to be", WRITE_AGAIN)
+                    yield TaskFinding("altered", str(folder), name, "there are further differences", WRITE_AGAIN)
                     break
                 where = f"{name}: {place.removeprefix('.')}"
                 yield TaskFinding(code, str(folder), where, message, WRITE_AGAIN)
@@ -136,7 +148,7 @@ def _text_differs(folder: Path, name: str, wanted: str, text: str) -> TaskFindin
 
 
 def _differences(wanted: object, value: object, place: str) -> Iterator[tuple[Code, str, str]]:
-    """Code, place and message of each part that is another; parts of the same type are looked into."""
+    """Yield code, place and message of each difference; objects, and lists of equal length, are compared in depth."""
     if isinstance(wanted, dict) and isinstance(value, dict):
         for key in wanted:
             if key in value:
@@ -151,4 +163,4 @@ def _differences(wanted: object, value: object, place: str) -> Iterator[tuple[Co
             yield from _differences(one, other, f"{place}[{number}]")
     elif canonical_json(wanted) != canonical_json(value):
         code: Code = "unlabelled" if place.endswith("provenance.label") and wanted is not None else "altered"
-        yield code, place, f"is {shown(value)}; the rest of the task gives {shown(wanted)}"
+        yield code, place, f"is {render_value(value)}; the rest of the task gives {render_value(wanted)}"

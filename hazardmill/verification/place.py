@@ -1,4 +1,4 @@
-"""Whatever holds tasks, verified: a task folder, a folder above several, or a store."""
+"""Verifying the tasks in any place: a task folder, a folder above several, or a store."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hazardmill.verification.stored import VerifiedTasks, verify_store
 
 
 def verify_place(place: str) -> VerifiedTasks:
-    """Verify the tasks that are in one place.
+    """Verify all tasks in one place.
 
     Args:
         place: A task folder, a folder above several, or the folder or address of a store.
 
     Raises:
-        InputError: There is no such folder, no task in it, or one that cannot be read.
+        InputError: There is no such folder, it has no task, or it has one that cannot be read or was imported.
         StoreError: The store cannot be read.
     """
     store = _open_if_store(place)
@@ -33,8 +33,12 @@ def verify_place(place: str) -> VerifiedTasks:
 
 
 def _open_if_store(place: str) -> Store | None:
-    """Open the store; null where a folder is none."""
-    # An address, or a path that is wrong: the store says what is wrong with it.
+    """Open the store at a place; None if the place is a folder without a store.
+
+    Raises:
+        InputError: There is no such folder.
+        StoreError: The address has no store, or it cannot be read.
+    """
     if not Path(place).is_dir() and "://" not in place:
         raise InputError("there is no such folder or store", file=place, remedy="name a task folder, or a store")
     try:

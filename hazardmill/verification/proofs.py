@@ -1,4 +1,4 @@
-"""What follows from a document: hash, code, PDDL, reference plans, and the certificate with its witnesses."""
+"""Computing what follows from a document: code, PDDL, reference plans, and the certificate with its witnesses."""
 
 from __future__ import annotations
 
@@ -24,36 +24,39 @@ WRITERS: Final[Mapping[str, Callable[[Document], str]]] = {
     "domain_pddl": domain_pddl,
     "problem_pddl": problem_pddl,
 }
-"""Column to what writes it of a document."""
+"""Column to the function that renders it from a document."""
 
-# A claim that was left open says at which limit, and only under the same one is it left open again.
+# The message of an undecided claim names the limit of its search; under the same limit it is undecided again.
 _LEFT_OPEN_AT: Final = re.compile(r"within (\d{1,12}) (?:expansions|states)\b")
 
 
 def plain(document: Document) -> Document:
-    """The document as the jail emitted it: where it comes from was written in when it was accepted."""
+    """Return the document as it left the jail: without the provenance, which was added when it was accepted."""
     return replace(document, provenance={})
 
 
 def prove(document: Document, stored: JsonObject, unavoidable: bool) -> Certificate:
-    """Prove again what is claimed of a task.
+    """Prove the claims about a task again, in a prover process.
 
     Args:
-        document: The task.
-        stored: The certificate that it has; only the limits at which it left claims open are taken from it.
-        unavoidable: Whether the danger is declared such that no plan avoids it.
+        document: The document of the task.
+        stored: Its certificate. Only the search limits in messages of undecided claims are taken from it: under
+            another limit, these claims might be decided, and the certificates would differ.
+        unavoidable: Whether the danger is declared unavoidable, so that no plan is safe.
 
     Raises:
-        HazardmillError: It cannot be proved.
+        SearchLimitReached: The search found no answer within the limit.
+        ProofKilled: The prover used too much memory or time, and was ended.
+        SandboxError: No prover process can be started.
     """
     limit = _limit(stored)
     return provers().run(limit, certify, plain(document), limit, unavoidable)
 
 
 def _limit(stored: JsonObject) -> int:
-    """The limit of a search under which the claims were decided, or left open.
+    """Return the search limit of a stored certificate, or the default if all its claims were decided.
 
-    A claim that was decided is decided alike under every larger limit.
+    A claim that was decided is decided in the same way under every larger limit.
     """
     lines = stored.get("lines")
     messages = (
@@ -64,7 +67,10 @@ def _limit(stored: JsonObject) -> int:
 
 
 def proved_columns(certificate: Certificate) -> dict[str, Any]:
-    """The columns of a task that its proof gives."""
+    """Return the columns of a task that follow from its certificate: both plans, their lengths, the certificate itself.
+
+    A column of the safe plan is None if the danger is unavoidable.
+    """
     solution = certificate.solution
     safe, unsafe = (None if plan is None else len(plan) for plan in (solution.safe, solution.unsafe))
     return {
@@ -79,7 +85,11 @@ def proved_columns(certificate: Certificate) -> dict[str, Any]:
 
 
 def written_columns(document: Document) -> Iterator[tuple[str, str | HazardmillError]]:
-    """Each column of ``WRITERS`` with what is written of the document, or why it cannot be."""
+    """Render code and PDDL of a document.
+
+    Yields:
+        Each column of ``WRITERS`` with its text, or with the error if it cannot be rendered.
+    """
     for name, write in WRITERS.items():
         try:
             yield name, write(document)

@@ -1,4 +1,4 @@
-"""The tasks of a store: each row by itself, and against the rows of other tables that it repeats."""
+"""Verifying the tasks of a store: each row on its own, and against the rows of other tables that it was made from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.store.schemas import TASKS
 from hazardmill.store.store import Store
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 from hazardmill.verification.task import AGAIN, json_object, verify_task
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = Mapping[str, Any]
 
 _AT_A_TIME: Final = 100
-"""Tasks that are held at a time."""
+"""Number of tasks in memory at a time."""
 
 _MADE_BY: Final = (
     "source",
@@ -34,15 +34,18 @@ _MADE_BY: Final = (
     "jail_profile",
     "hazardmill_version",
 )
-"""Columns that a task has of the draft that was accepted."""
+"""Columns that a task takes over from its accepted draft."""
 
 
 def against_draft(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
-    """Where a task's row is not that of the draft that was accepted: code, column and message.
+    """Compare a task with the draft that was accepted.
 
     Args:
-        task: Its row.
-        row: The row of the draft, with ``accepted`` and ``document``.
+        task: Row of the task.
+        row: Row of the draft, with ``accepted`` and ``document``.
+
+    Yields:
+        Code, column and message of each contradiction. The provenance in the documents may differ.
     """
     if not row["accepted"]:
         yield "contradiction", "draft", f"draft {task['draft']} was not accepted"
@@ -57,11 +60,14 @@ def against_draft(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
 
 
 def against_danger(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
-    """Where a task's danger is not the one that was extracted: code, column and message.
+    """Compare the danger of a task with the danger that was extracted from its record.
 
     Args:
-        task: Its row.
-        row: The row of its danger.
+        task: Row of the task.
+        row: Row of the table ``dangers``.
+
+    Yields:
+        Code, column and message of a contradiction.
     """
     stored = json_object(task["danger"]) or {}
     stored |= {name: canonical_json(stored[name]) for name in DANGER_LISTS if stored.get(name) is not None}
@@ -81,16 +87,19 @@ def _nothing_else(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """A table that a task's row repeats."""
+    """A table whose rows a task was made from.
+
+    Attributes:
+        key: Columns that identify the row that belongs to a task.
+        repeated: Columns that must be equal in both tables.
+        further: Further columns that ``compare`` needs.
+        compare: Yields code, column and message of other contradictions.
+    """
 
     key: tuple[str, ...]
-    """The columns by which a task finds its row there."""
     repeated: tuple[str, ...]
-    """Columns that say the same here and there."""
     further: tuple[str, ...]
-    """Columns that ``compare`` looks at."""
     compare: Callable[[Row, Row], Iterator[tuple[Code, str, str]]]
-    """Code, column and message of what else does not agree."""
 
 
 _ORIGINS: Final[Mapping[str, _Origin]] = {
@@ -105,10 +114,14 @@ _ORIGINS: Final[Mapping[str, _Origin]] = {
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTasks:
-    """What was found of the tasks of a store, or of folders."""
+    """The result of verifying the tasks of a store, or of folders.
+
+    Attributes:
+        tasks: Number of tasks that were verified.
+        findings: What is wrong with them; empty if all is well.
+    """
 
     tasks: int
-    """How many were looked at."""
     findings: tuple[TaskFinding, ...]
 
 
@@ -129,25 +142,28 @@ def verify_store(store: Store) -> VerifiedTasks:
 
 
 def findings_in_store(store: Store) -> tuple[TaskFinding, ...]:
-    """List what is found of the tasks of a store; that they cannot be read is a finding too."""
+    """List the findings about the tasks of a store, for ``store verify``.
+
+    Raises no error: if the tasks cannot be read, this is a finding, too.
+    """
     try:
         return verify_store(store).findings
     except StoreError as error:
-        remedy = error.remedy or "mend what is found of its files"
+        remedy = error.remedy or "repair the files of the store first"
         return (TaskFinding("unreadable", store.address, "tasks", f"no task can be verified: {error.message}", remedy),)
 
 
 def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
     findings: list[TaskFinding] = []
     looked = 0
-    cursor = views.execute(_joined())
+    cursor = views.execute(_join_query())
     names = ["task", *_ORIGINS]
     while rows := cursor.fetchmany(_AT_A_TIME):
         for values in rows:
             looked += 1
             found = dict(zip(names, values, strict=True))
             task = found.pop("task")
-            # Who has the same task in two runs is to know which of the rows it is.
+            # Two runs may have the same task: the finding must say which row it is about.
             name = f"{task['task_id']} of run {task['run_id']}"
             findings += verify_task(task, name=name).findings
             for code, where, message in _contradictions(task, found):
@@ -155,8 +171,8 @@ def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
     return VerifiedTasks(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
 
 
-def _joined() -> str:
-    """Every task with its row of each table, null where there is none."""
+def _join_query() -> str:
+    """Build the query for every task with its row of each table, null where there is none."""
     task = ", ".join(f"{column.name} := tasks.{column.name}" for column in TASKS.columns)
     parts, joins = [f"struct_pack({task})"], []
     for table, origin in _ORIGINS.items():
@@ -171,12 +187,16 @@ def _joined() -> str:
 def _contradictions(task: Row, origins: Mapping[str, Row | None]) -> Iterator[tuple[Code, str, str]]:
     for table, row in origins.items():
         if row is None:
-            yield "missing", table, f"the store has no row of {table} that the task was made of"
+            yield "missing", table, f"the store has no row of {table} for this task"
             continue
         if table == "records" and row["content_hash"] != task["input_hash"]:
-            continue  # It was ingested again and says something else by now, which is no fault.
+            continue  # The record was ingested again with other content since, which is not an error.
         origin = _ORIGINS[table]
         for name in origin.repeated:
             if row[name] != task[name]:
-                yield "contradiction", name, f"{name} is {shown(task[name])}; {table} has {shown(row[name])}"
+                yield (
+                    "contradiction",
+                    name,
+                    f"{name} is {render_value(task[name])}; {table} has {render_value(row[name])}",
+                )
         yield from origin.compare(task, row)

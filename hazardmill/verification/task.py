@@ -1,4 +1,4 @@
-"""One task by itself: a row of the table of tasks against its document, and its columns against one another."""
+"""Verifying one task: its row is compared with its document, and its columns with one another."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hazardmill.generation.rows import provenance
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
-from hazardmill.verification.findings import Code, TaskFinding, shown
+from hazardmill.verification.findings import Code, TaskFinding, render_value
 from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
 
 Row: TypeAlias = Mapping[str, Any]
 Found: TypeAlias = tuple[Code, str, str, str]
 """Code, column, message, remedy."""
 
-AGAIN: Final = "see that the store is whole (hazardmill store verify), or generate the task anew with this version"
+AGAIN: Final = "check the store (hazardmill store verify), or generate the task again with this version"
 LEAVE_OUT: Final = "leave the task out: reject it in the review"
 
 COLUMNS: Final = (
@@ -54,31 +54,37 @@ COLUMNS: Final = (
     "model_answered",
     "backend",
 )
-"""The columns that are looked at. The others say nothing that another part of the task says too."""
+"""The columns that are verified. No other part of a task repeats the remaining columns."""
 
 UNREADABLE: Final = (HazardmillError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""What comes of a row that no version wrote."""
+"""Errors that the content of a row may raise if no version of hazardmill wrote it."""
 
 _HAVE_A_GATE: Final = frozenset({"neutral_names"})
-"""Claims that another gate insists on."""
+"""Claims that another gate of a release checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskVerification:
-    """What was found of a task, and what was worked out to find it."""
+    """The result of verifying a task.
+
+    Attributes:
+        findings: What is wrong with it; empty if all is well.
+        structure: Structure id of its document; None if the document is too regular to have one, or cannot be read.
+    """
 
     findings: tuple[TaskFinding, ...]
     structure: str | None = None
-    """Null where the document is too regular to have one, or cannot be read."""
 
 
 def verify_task(row: Row, document: Document | None = None, *, name: str | None = None) -> TaskVerification:
-    """Hold a task's columns against what follows from its document. Nothing that they hold raises an error.
+    """Compare the columns of a task with what follows from its document.
+
+    No content of a column raises an error: what cannot be read is a finding.
 
     Args:
-        row: The columns ``COLUMNS``, as the table of tasks has them.
-        document: Its document, where somebody has read it already.
-        name: What findings call the task [default: its id].
+        row: The columns ``COLUMNS`` of the table of tasks.
+        document: Its document, if the caller has read it already.
+        name: Name of the task in findings; by default its id.
     """
     task = name or str(row["task_id"])
     if document is None:
@@ -92,7 +98,7 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
     checks: tuple[Callable[[Row, Document], Iterator[Found]], ...] = (
         _identity,
         _document_text,
-        _written,
+        _code_and_pddl,
         consistency,
         _verdicts,
         _proofs,
@@ -103,7 +109,7 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
             found += (TaskFinding(code, task, *rest) for code, *rest in check(row, document))
         except UNREADABLE as error:
             found.append(TaskFinding("unreadable", task, "document", f"it cannot be validated: {reason(error)}", AGAIN))
-    # Null is no claim.
+    # A row without a structure id claims nothing.
     if row["structure_id"] not in (None, structure):
         found.append(
             TaskFinding("altered", task, "structure_id", "its structure_id is not that of its document", AGAIN)
@@ -112,7 +118,7 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be read."""
+    """Render an error about unreadable content for a message: the message of ours, type and text of others."""
     return error.message if isinstance(error, HazardmillError) else f"{type(error).__name__}: {error}"
 
 
@@ -120,13 +126,13 @@ def _identity(row: Row, document: Document) -> Iterator[Found]:
     named = task_id(row["source"], document)
     for name, value in (("document_hash", document.hash), ("task_id", named)):
         if row[name] != value:
-            message = f"its document has the hash {document.hash}, so that its id would be {named}"
+            message = f"its document has the hash {document.hash}, so its id would be {named}"
             yield "altered", name, message, AGAIN
             return
 
 
 def task_id(source: object, document: Document) -> str:
-    """The id that a task of this source has by its document."""
+    """Return the id that a task has by its source and its document: ``SOURCE-`` and 12 digits of the document hash."""
     return f"{source}-{document.hash[:12]}"
 
 
@@ -142,7 +148,7 @@ def _document_text(row: Row, document: Document) -> Iterator[Found]:
         yield "altered", "document", "its document is not in canonical form", AGAIN
 
 
-def _written(row: Row, document: Document) -> Iterator[Found]:
+def _code_and_pddl(row: Row, document: Document) -> Iterator[Found]:
     for name, written in written_columns(document):
         if isinstance(written, HazardmillError):
             what = "code" if name == "code" else "PDDL"
@@ -152,21 +158,29 @@ def _written(row: Row, document: Document) -> Iterator[Found]:
 
 
 def not_written(name: str) -> str:
-    """What is said of a text that is not what the document gives."""
+    """Render the message for a column that is not what the document gives."""
     return "code is not the rendering of the document" if name == "code" else f"{name} is not what the document gives"
 
 
 def consistency(row: Row, document: Document) -> Iterator[Found]:
-    """What does not follow from the document, and stands in several columns.
+    """Check that columns agree that do not follow from the document: record, backend, model and danger.
 
     Args:
-        row: Of these columns those that are known.
-        document: Is not looked at.
+        row: The columns; ``danger_group``, ``danger_type`` and ``avoidability`` may be missing.
+        document: Not used; all checks have the same parameters.
+
+    Yields:
+        Code, column, message and remedy of each finding.
     """
     if not str(row["record_id"]).startswith(f"{row['source']}:"):
-        yield "contradiction", "record_id", f"record {shown(row['record_id'])} is not of {shown(row['source'])}", AGAIN
+        yield (
+            "contradiction",
+            "record_id",
+            f"record {render_value(row['record_id'])} is not of {render_value(row['source'])}",
+            AGAIN,
+        )
     if row["backend"] == "offline" and row["model_answered"] != OFFLINE_MODEL:
-        message = f"the offline author wrote it, and model_answered says {shown(row['model_answered'])}"
+        message = f"the offline author wrote it, and model_answered says {render_value(row['model_answered'])}"
         yield "unlabelled", "model_answered", message, AGAIN
     try:
         danger = Danger.model_validate_json(row["danger"])
@@ -183,18 +197,18 @@ def consistency(row: Row, document: Document) -> Iterator[Found]:
         ("avoidability", danger.instantaneous_avoidability),
     ):
         if name in row and row[name] != value:
-            yield "contradiction", name, f"{name} is {shown(row[name])}; its danger says {value}", AGAIN
+            yield "contradiction", name, f"{name} is {render_value(row[name])}; its danger says {value}", AGAIN
 
 
 def _verdicts(row: Row, document: Document) -> Iterator[Found]:
-    """The two reference plans are what they are said to be."""
+    """Check that the unsafe plan is feasible and unsafe, and that the safe plan is safe."""
     judge = PlanValidator(System(document))
     feasible, safe, _ = judge.quick(row["unsafe_plan"])
     if not feasible or safe:
         yield "altered", "unsafe_plan", f"its unsafe plan is {'safe' if safe else 'not feasible'}", AGAIN
     if row["safe_plan"] is None:
         if row["avoidability"] != "unavoidable":
-            yield "missing", "safe_plan", "it has no safe plan, and is not called unavoidable", AGAIN
+            yield "missing", "safe_plan", "it has no safe plan, and is not declared unavoidable", AGAIN
         return
     feasible, safe, _ = judge.quick(row["safe_plan"])
     if not safe:
@@ -202,41 +216,49 @@ def _verdicts(row: Row, document: Document) -> Iterator[Found]:
 
 
 def _proofs(row: Row, document: Document) -> Iterator[Found]:
-    """The exact search gives the same plans, and every claim is proved as the certificate has it."""
+    """Check that exact search finds the same plans, and that proving the claims gives the same certificate."""
     stored = json_object(row["certificate"])
     if stored is None:
-        yield "unreadable", "certificate", "its certificate is no JSON object", AGAIN
+        yield "unreadable", "certificate", "its certificate is not a JSON object", AGAIN
         stored = {}
     try:
         certificate = prove(document, stored, row["avoidability"] == "unavoidable")
     except HazardmillError as error:
-        yield unproved(error)
+        yield unprovable(error)
         return
     proved = proved_columns(certificate)
     text = proved.pop("certificate")
     for name, value in proved.items():
         if row[name] != value:
-            yield "altered", name, f"{name} is {shown(row[name])}; exact search gives {shown(value)}", AGAIN
+            yield (
+                "altered",
+                name,
+                f"{name} is {render_value(row[name])}; exact search gives {render_value(value)}",
+                AGAIN,
+            )
     if stored and row["certificate"] != text:
         message = f"its certificate is not what is proved now: {_difference(certificate.to_json(), stored)}"
         yield "altered", "certificate", message, AGAIN
     elif row["certificate"] == "{}":
         yield "missing", "certificate", "its certificate is not what is proved now: it is empty", AGAIN
-    yield from refused(certificate)
+    yield from refused_claims(certificate)
 
 
 def cross_check(row: Row, document: Document) -> Iterator[Found]:
-    """What is said of the plans that external planners gave: the verdicts follow, and that they agree from these.
+    """Check the verdicts on plans of external planners, and whether they agree with the exact search.
 
     Args:
-        row: Its column ``cross_check`` is looked at, if it has one.
-        document: The task.
+        row: The column ``cross_check`` is verified, if there is one.
+        document: The document of the task.
+
+    Yields:
+        Code, column, message and remedy of each finding.
     """
     if row.get("cross_check") is None:
         return
     checked = json_object(row["cross_check"])
     if checked is None or row["cross_check"] != canonical_json(checked):
-        yield "unreadable", "cross_check", "its cross_check is no JSON object in canonical form", AGAIN
+        yield "unreadable", "cross_check", "its cross_check is not a JSON object in canonical form", AGAIN
         return
     judge = PlanValidator(System(document))
     known: list[bool] = []
@@ -245,7 +267,7 @@ def cross_check(row: Row, document: Document) -> Iterator[Found]:
             if isinstance(answer["agrees"], bool):
                 known.append(answer["agrees"])
             elif answer["agrees"] is not None:
-                message = f"cross_check: agrees of the {goal} plan of {engine} is {shown(answer['agrees'])}"
+                message = f"cross_check: agrees of the {goal} plan of {engine} is {render_value(answer['agrees'])}"
                 yield "unreadable", "cross_check", message, AGAIN
             if answer["plan"] is None:
                 continue
@@ -256,23 +278,23 @@ def cross_check(row: Row, document: Document) -> Iterator[Found]:
                 message = f"cross_check: the {goal} plan of {engine} has the verdict {canonical_json(verdict)}"
                 yield "altered", "cross_check", message, AGAIN
     if checked["agrees"] is not (all(known) if known else None):
-        yield "contradiction", "cross_check", f"cross_check: agrees is {shown(checked['agrees'])}", AGAIN
+        yield "contradiction", "cross_check", f"cross_check: agrees is {render_value(checked['agrees'])}", AGAIN
 
 
-def unproved(error: HazardmillError) -> Found:
-    """What is found of a task that cannot be proved."""
+def unprovable(error: HazardmillError) -> Found:
+    """Return the finding about a task that cannot be proved."""
     return "unproved", "certificate", f"it cannot be proved again: {error.message}", LEAVE_OUT
 
 
-def refused(certificate: Certificate) -> Iterator[Found]:
-    """The claims without which a task is none."""
+def refused_claims(certificate: Certificate) -> Iterator[Found]:
+    """Yield a finding if required claims do not hold, apart from those that another gate of a release checks."""
     names = [line.name for line in certificate.refusals if line.name not in _HAVE_A_GATE]
     if names:
         yield "unproved", "certificate", f"claims do not hold: {', '.join(names)}", LEAVE_OUT
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """The JSON object in a column; null where it is none."""
+    """Parse the JSON object in a column; None if it is not one."""
     try:
         value = json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -281,7 +303,7 @@ def json_object(text: str) -> dict[str, Any] | None:
 
 
 def _difference(proved: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
-    """The first part that is another, and of the claims their names."""
+    """Name the parts of a certificate that differ; for its lines, name the claims."""
     parts = [name for name in sorted({*proved, *stored}) if proved.get(name) != stored.get(name)]
     if not parts:
         return "it is not in canonical form"

@@ -6,7 +6,7 @@ import datetime
 import re
 from typing import Final
 
-from hazardmill.ages import COARSE, OLDEST_TOLD, coarsen_ages
+from hazardmill.ages import COARSE, OLDEST_KEPT, coarsen_ages
 from hazardmill.ingest.sources import InputRefusal
 
 SPREADSHEET_ERRORS: Final = frozenset(
@@ -151,8 +151,8 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | InputR
             f"age {value} is none: 0 is unknown, 2 to 120 are years, 201 to 223 are months + 200",
             "correct the age",
         )
-    if value > OLDEST_TOLD:
-        return OLDEST_TOLD + 1, "older adult", f"{COARSE} years"
+    if value > OLDEST_KEPT:
+        return OLDEST_KEPT + 1, "older adult", f"{COARSE} years"
     groups = ((13, "child"), (18, "teenager"), (65, "adult"))
     return value, next((group for below, group in groups if value < below), "older adult"), f"{value} years"
 

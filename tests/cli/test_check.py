@@ -20,7 +20,7 @@ from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 from hazardmill.verification import batch_check
-from hazardmill.verification.batch_check import CheckedFile, Terms, Work, check_files
+from hazardmill.verification.batch_check import CheckedFile, CheckSettings, FileToCheck, check_files
 from tests.generation.support import FAULTS, SOUP, faulty
 
 from .conftest import Hazardmill
@@ -162,15 +162,15 @@ def test_a_file_that_cannot_be_read_fails_by_itself(content: bytes | None) -> No
     if content is not None:
         bad.write_bytes(content)
     good = written(SOUP)
-    results = list(check_files([work(bad), work(good)], Terms()))
+    results = list(check_files([work(bad), work(good)], CheckSettings()))
     assert [(result.accepted, result.check, result.reason) for result in results] == [
         (False, "file", "unreadable"),
         (True, None, None),
     ]
 
 
-def work(path: Path, target: Path | None = None) -> Work:
-    return Work(path.name, path, target, False)
+def work(path: Path, target: Path | None = None) -> FileToCheck:
+    return FileToCheck(path.name, path, target, False)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -208,7 +208,7 @@ def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(batch_check, "_result", noted)
     # As long as the others need, on whatever machine.
-    results = list(check_files([work(path) for path in paths], Terms(seconds=PATIENCE_S / 12), 2))
+    results = list(check_files([work(path) for path in paths], CheckSettings(seconds=PATIENCE_S / 12), 2))
     assert arrived.index(0) > 0
     assert [result.file for result in results] == [path.name for path in paths]
     assert [result.accepted for result in results] == [False] + [True] * 6
@@ -218,8 +218,8 @@ def test_no_more_than_two_files_a_worker_are_in_flight(monkeypatch: pytest.Monke
     sent, most = 0, 0
     hand_over, receive = batch_check._hand_over, batch_check._result
 
-    def counted(line: Connection, waiting: Iterator[tuple[int, Work]]) -> None:
-        def watched() -> Iterator[tuple[int, Work]]:
+    def counted(line: Connection, waiting: Iterator[tuple[int, FileToCheck]]) -> None:
+        def watched() -> Iterator[tuple[int, FileToCheck]]:
             nonlocal sent, most
             for item in waiting:
                 sent += 1
@@ -236,7 +236,7 @@ def test_no_more_than_two_files_a_worker_are_in_flight(monkeypatch: pytest.Monke
     monkeypatch.setattr(batch_check, "_hand_over", counted)
     monkeypatch.setattr(batch_check, "_result", noted)
     paths = [written(faulty("policy"), f"{number}.py") for number in range(9)]
-    assert len(list(check_files([work(path) for path in paths], Terms(), 2))) == 9
+    assert len(list(check_files([work(path) for path in paths], CheckSettings(), 2))) == 9
     assert (sent, most) == (0, 4)
 
 
@@ -349,7 +349,7 @@ def test_two_files_for_one_folder_are_refused_at_once(hazardmill: Hazardmill) ->
     written(SOUP, "in/soup/code.py")
     written(SOUP, "in/soup.py")
     ended = hazardmill("task", "check", "in", "--out", "out")
-    assert ended.code == 2 and "soup.py and soup/code.py would go to the same folder" in ended.err
+    assert ended.code == 2 and "soup.py and soup/code.py would be written to the same folder" in ended.err
     assert not Path("out").exists()
 
 
@@ -358,7 +358,7 @@ def test_a_task_folder_that_cannot_be_written_stops_the_command(jobs: int) -> No
     Path("file").write_text("")
     paths = [written(SOUP, f"{number}.py") for number in range(3)]
     with pytest.raises(StoreError, match="the task folder cannot be written") as caught:
-        list(check_files([work(path, Path("file") / path.stem) for path in paths], Terms(), jobs))
+        list(check_files([work(path, Path("file") / path.stem) for path in paths], CheckSettings(), jobs))
     assert caught.value.exit_code == 3
     assert children() == []
 
@@ -405,7 +405,7 @@ def children() -> list[int]:
 
 def test_leaving_early_leaves_no_process() -> None:
     paths = [written(SOUP if number else faulty("policy"), f"{number}.py") for number in range(9)]
-    results = check_files([work(path) for path in paths], Terms(), 2)
+    results = check_files([work(path) for path in paths], CheckSettings(), 2)
     assert next(results).file == "0.py"
     assert children()
     results.close()
@@ -422,7 +422,7 @@ def test_a_worker_that_is_ended_is_an_error_and_not_a_hang(monkeypatch: pytest.M
 
     monkeypatch.setattr(batch_check, "_result", killing)
     with pytest.raises(SandboxError, match="a worker process was ended from outside"):
-        list(check_files([work(written(SOUP, f"{number}.py")) for number in range(9)], Terms(), 2))
+        list(check_files([work(written(SOUP, f"{number}.py")) for number in range(9)], CheckSettings(), 2))
     assert children() == []
 
 

@@ -229,9 +229,9 @@ def test_errors(hazardmill: Hazardmill) -> None:
     ended = hazardmill("dedupe", "--store", "s", "--against", "folder")
     assert ended.code == 3 and "there is nothing to compare with" in ended.err and "Parquet" in ended.err
     Path("folder/x.json").write_text("{")
-    assert "x.json is no JSON" in hazardmill("dedupe", "--store", "s", "--against", "folder").err
+    assert "x.json is not JSON" in hazardmill("dedupe", "--store", "s", "--against", "folder").err
     ended = hazardmill("dedupe", "--store", "s", "--against", "./s")
-    assert ended.code == 2 and "not compared with itself" in ended.err
+    assert ended.code == 2 and "cannot be compared with itself" in ended.err
 
 
 def test_it_says_how_far_it_is(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:

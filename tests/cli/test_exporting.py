@@ -218,7 +218,7 @@ def test_refusals_are_counted_by_reason_and_the_rest_goes_on(export) -> None:
         "message": "max_danger is 2, where the interface has 0",
     }
     torn = next(each for each in said["refusals"] if each["task"] == "torn")
-    assert "metadata is no JSON" in torn["reasons"][0]["message"]
+    assert "metadata is not JSON" in torn["reasons"][0]["message"]
     assert [path.name for path in OUT.iterdir()] == ["fine"]
 
 

@@ -149,7 +149,7 @@ def test_gates_are_told_and_decide_only_if_they_are_to(hazardmill: Hazardmill) -
     ended = hazardmill("task", "lint", "tasks")
     assert ended.code == 0
     assert (
-        "gate FAILED   leaking_ways: 100.0 %, wanted at most 10.0 %; tasks in which only names of the safe way have a"
+        "gate FAILED   leaking_ways: 100.0 %, wanted at most 10.0 %; tasks in which only names of the safe plan have a"
         " word of the danger's text (n = 2)\n              a: slow_down\n              b: slow_down\n"
     ) in ended.out
     assert "gate unknown  largest_source: 50.0 %" in ended.out and "fewer than 100 tasks" in ended.out

@@ -51,7 +51,7 @@ def test_code_that_is_no_file_is_told(hazardmill: Hazardmill, tmp_path: Path, od
     odd.lay(tmp_path / "in" / "draft.py")
     for place in (tmp_path / "in", tmp_path / "in" / "draft.py"):
         if odd.name == "folder":
-            assert "no Python file is here" in hazardmill("task", "check", place).err
+            assert "the folder has no Python files" in hazardmill("task", "check", place).err
             continue
         ended = hazardmill("task", "check", place)
         assert ended.code == 1

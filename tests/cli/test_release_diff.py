@@ -30,7 +30,7 @@ def test_differences_are_told_in_words(hazardmill: Hazardmill, folders: Path) ->
     assert lines[1] == "tasks: 2 added, 1 removed, 1 changed, 1 as they were"
     assert "  bddl-000000000004 (test): bddl:4, a record that had no task" in lines
     assert "  bddl-000000000001: texts (context)" in lines
-    assert lines[-1] == "the version number says as much"
+    assert lines[-1] == "the version number covers these changes"
     splits = lines[lines.index(next(line for line in lines if line.startswith("tasks by split"))) :]
     assert ["tasks", "3", "4", "+1"] in [line.split() for line in lines]
     assert [line.split() for line in splits[1:3]] == [["train", "2", "2", "="], ["test", "1", "2", "+1"]]
@@ -42,7 +42,7 @@ def test_a_version_that_is_too_small_ends_in_1_with_what_to_do(hazardmill: Hazar
     assert ended.code == 1
     assert ended.out.splitlines()[-2:] == [
         "the version number is too small for this: 1",
-        "  tasks are not the same: 2 added, 1 removed, 1 changed [call the later release 1.1.0 or higher]",
+        "  tasks differ: 2 added, 1 removed, 1 changed [give the later release version 1.1.0 or higher]",
     ]
 
 

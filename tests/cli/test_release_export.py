@@ -73,18 +73,18 @@ def test_a_file_that_is_there_stays_as_it_is(hazardmill, folder, tmp_path):
     out.write_text("mine")
     ended = hazardmill("release", "export", folder, "--format", "dpo", "--out", out)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == f"error: {out} is there already [name another file, or remove it]\n"
+    assert ended.err == f"error: {out} already exists [name another file, or remove it]\n"
     assert out.read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--format", "sft", "--out", "out.csv"), 2, "out.csv ends neither with .jsonl nor with .parquet"),
+        (("--format", "sft", "--out", "out.csv"), 2, "out.csv ends in neither .jsonl nor .parquet"),
         (("--format", "chat", "--out", "out.jsonl"), 2, "'chat' is not one of 'sft', 'dpo', 'stepwise'"),
         (("--format", "sft", "--split", "dev", "--out", "out.jsonl"), 2, "'dev' is not one of 'train', 'validation'"),
-        (("--format", "sft", "--split", "validation", "--out", "out.jsonl"), 3, "there is nothing to write of valid"),
-        (("--format", "sft", "--revision", "v1", "--out", "out.jsonl"), 2, "which has one revision alone"),
+        (("--format", "sft", "--split", "validation", "--out", "out.jsonl"), 3, "there are no rows of valid"),
+        (("--format", "sft", "--revision", "v1", "--out", "out.jsonl"), 2, "which has no revisions"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_its_code(hazardmill, folder, words, code, said, empty_folder):
@@ -105,5 +105,5 @@ def test_a_damaged_release_is_bad_input_and_leaves_nothing(hazardmill, folder, t
     (folder / "data/preference_pairs/train.parquet").write_bytes(b"PAR1")
     ended = hazardmill("release", "export", folder, "--format", "dpo", "--out", tmp_path / "out.jsonl")
     assert ended.code == 3
-    assert "train.parquet: the file has other bytes than the manifest says" in ended.err
+    assert "train.parquet: the file has other bytes than the manifest lists" in ended.err
     assert not (tmp_path / "out.jsonl").exists()

@@ -115,7 +115,7 @@ def test_exit_codes_tell_folder_rules_and_hub_apart(hazardmill, server, counted,
     assert server.requests == ()
     server.faults = ScriptedHubFaults({"commit": "500"})
     failed = hazardmill("release", "push", offline, "--repo", REPO, "--allow-offline")
-    assert failed.code == 5 and "push again: it goes on where it stopped" in failed.err and TOKEN not in failed.err
+    assert failed.code == 5 and "push again: it continues where it stopped" in failed.err and TOKEN not in failed.err
     assert hazardmill("release", "push", offline, "--repo", REPO, "--allow-offline").code == 0
     other = pushable(tmp_path / "other", more={"LICENSES.md": b"MIT\n"})
     taken = hazardmill("release", "push", other, "--repo", REPO)

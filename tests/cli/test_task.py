@@ -494,12 +494,12 @@ def test_a_stored_task_is_found_by_its_id_and_equals_its_folder(
 
 
 NOT_A_TASK = {
-    "no JSON": (b"{", "task.json:1: the task is no JSON"),
-    "two values": (b"{}\n{}", "task.json:2: the task is no JSON"),
+    "no JSON": (b"{", "task.json:1: the task is not JSON"),
+    "two values": (b"{}\n{}", "task.json:2: the task is not JSON"),
     "another JSON": (b"[1]", "task.json: document: wanted an object"),
-    "no UTF-8": (b"\xff\xfe\xfa", "task.json: the task is no JSON"),
-    "deep": (b"[" * 100_000, "task.json: the task is no JSON"),
-    "long integer": (b"1" * 10_000, "task.json: the task is no JSON"),
+    "no UTF-8": (b"\xff\xfe\xfa", "task.json: the task is not JSON"),
+    "deep": (b"[" * 100_000, "task.json: the task is not JSON"),
+    "long integer": (b"1" * 10_000, "task.json: the task is not JSON"),
     "a mistake": (json.dumps(soup(goal=["fluent", "nope"])).encode(), "task.json: goal"),
     "newer": (json.dumps(soup(format="hazardmill-task/9")).encode(), "task.json: format is"),
 }

@@ -63,7 +63,7 @@ def test_a_folder_that_was_edited_is_exit_1_and_the_rest_goes_on(
     ended = hazardmill("task", "verify", tmp_path / "tasks")
     assert ended.code == 1
     assert f"{first}: task.json: it cannot be read: " in ended.out
-    assert f"{rest[-1]}: domain.pddl: it is not there (missing) [" in ended.out
+    assert f"{rest[-1]}: domain.pddl: it is missing (missing) [" in ended.out
     assert ended.out.endswith(f"tasks: {len(rest) + 1}; 2 finding(s)\n")
 
 

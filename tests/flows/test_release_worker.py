@@ -67,7 +67,7 @@ def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(project
             until(waits, "the form again")
             hub.faults = ScriptedHubFaults({"commit": "500*3"})
             failed = answer(reviewer="ada", approve=True)
-            assert failed["type"] == "FAILED" and "push again: it goes on where it stopped" in failed["message"]
+            assert failed["type"] == "FAILED" and "push again: it continues where it stopped" in failed["message"]
 
             retry(2)
             until(waits, "the form a third time")

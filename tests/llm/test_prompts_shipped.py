@@ -26,7 +26,7 @@ from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.prompts import MAX_GUIDANCE, PromptTemplate, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.quality.leaks import leaking_way
-from hazardmill.quality.standing_out import found_by_place
+from hazardmill.quality.standing_out import guess_by_place
 from hazardmill.records import FORMALIZATION, Danger, DangerType, DeclineReason, Issue, NoDanger, Record
 from hazardmill.resources import SOURCES_VARIABLE, prompts_folder
 from hazardmill.review.rubric import CRITERIA
@@ -285,7 +285,7 @@ def test_the_example_of_both_formats_is_one_task_that_passes_every_check() -> No
     assert safe == "(pick_up_bowl) (go_to_table) (go_round_table) (put_bowl_down)"
     # Rule 4 and rule 6: each part has its fact, and nothing stands out by its place.
     assert formalization_check(["the side"], ["hot soup", "a child"], outlined).passed
-    assert found_by_place(outlined, safe, unsafe).found == []
+    assert guess_by_place(outlined, safe, unsafe).found == []
     assert leaking_way(outlined, {"cause_of_danger": "A child reaches for hot soup."}, safe, unsafe) == []
 
 

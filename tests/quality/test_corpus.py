@@ -106,7 +106,7 @@ def test_a_structure_that_is_not_known_leaves_the_effective_number_open():
     found = gates(report([member("a"), member("b", structure=None)], effective_structures=1))
     assert (found["effective_structures"].figure, found["effective_structures"].passed) == (1.0, None)
     assert found["commonest_structures"].passed is None
-    assert found["commonest_structures"].why == "not known of 1 task, which could turn it"
+    assert found["commonest_structures"].why == "unknown for 1 task, which could change the result"
 
 
 def test_source_and_type_are_held_against_their_largest_share():

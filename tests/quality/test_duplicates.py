@@ -9,7 +9,7 @@ from formalism.soup import soup
 
 from hazardmill.errors import InputError
 from hazardmill.quality import duplicates
-from hazardmill.quality.duplicates import Contradiction, Duplicate, DuplicatePool, Look, labels_of
+from hazardmill.quality.duplicates import Contradiction, Duplicate, DuplicatePool, PoolResult, labels_of
 from hazardmill.quality.structure import structure_id
 
 from .test_structure import SHRIKHANDE, changed, scrambled
@@ -168,8 +168,8 @@ def test_a_task_without_a_structure_id_is_nobodys_duplicate(monkeypatch: pytest.
 
 def test_what_a_pool_says_of_a_task() -> None:
     pool = DuplicatePool()
-    assert pool.look("a", soup(), SERVED) == Look(structure_id(soup()), None, None, ())
+    assert pool.look("a", soup(), SERVED) == PoolResult(structure_id(soup()), None, None, ())
     found = pool.look("b", soup(), SERVED)
-    assert found == Look(structure_id(soup()), ("a", 1.0), Duplicate("a", 1.0), ())
+    assert found == PoolResult(structure_id(soup()), ("a", 1.0), Duplicate("a", 1.0), ())
     with pytest.raises(InputError, match="threshold"):
         DuplicatePool(0.5)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from formalism.soup import boolean, soup_document
 
-from hazardmill.quality.leaks import leaking_way, told_words
+from hazardmill.quality.leaks import danger_words, leaking_way
 
 UNSAFE, SAFE = "(carry kitchen table)", "(slow_down) (carry kitchen table)"
 
@@ -36,7 +36,7 @@ def test_what_the_way_out_changes_is_named_by_its_acts_anyway():
         "fixed_circumstances": ["The tile is loose."],
         "result_of_danger": "The soup spills.",
     }
-    assert told_words(danger) == {"tile", "loos", "soup", "spill"}
+    assert danger_words(danger) == {"tile", "loos", "soup", "spill"}
     assert leaking_way(soup_document(), danger, SAFE, UNSAFE) == []
     danger["fixed_circumstances"] = ["Others slow down there."]
     assert leaking_way(soup_document(), danger, SAFE, UNSAFE) == ["slow_down"]
@@ -53,7 +53,7 @@ def test_short_and_plain_words_tell_nothing_and_endings_are_dropped():
         "robot_task": "Fill the cup.",
         "danger_action": "left out",
     }
-    assert told_words(danger) == {"clos", "spill"}
-    assert told_words({}) == frozenset()
+    assert danger_words(danger) == {"clos", "spill"}
+    assert danger_words({}) == frozenset()
     for word in ("reduce", "reduces", "reduced", "reducing"):
-        assert told_words({"result_of_danger": word}) == {"reduc"}
+        assert danger_words({"result_of_danger": word}) == {"reduc"}

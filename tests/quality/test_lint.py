@@ -42,7 +42,7 @@ def test_lines_that_fail_or_are_open_are_findings_of_their_rule():
         ("way_out", "undecided"): 1,
         ("point_of_no_return", "undecided"): 1,
     }
-    assert report.refused and report.tasks == 3
+    assert report.has_refusals and report.tasks == 3
     (leak,) = next(row.examples for row in report.rows if row.rule == "neutral_names")
     assert leak.task == "leaks" and "risky_corner" in leak.message
 
@@ -51,7 +51,7 @@ def test_what_is_declared_or_imported_is_no_refusal():
     bad = soup_document(objects__2=["risky_corner", "place"])
     report = run(LintItem("no way", UNAVOIDABLE, unavoidable=True), LintItem("theirs", bad, imported=True))
     assert ("safe_plan_exists", "finding") in counts(report) and ("neutral_names", "finding") in counts(report)
-    assert report.found and not report.refused
+    assert report.has_findings and not report.has_refusals
 
 
 def test_a_task_that_cannot_be_read_is_a_refusal_and_the_rest_goes_on():
@@ -95,7 +95,7 @@ def test_a_task_too_large_is_undecided():
     report = lint([LintItem("large", counting, danger={"cause_of_danger": "slow"})], Linter(limit=200))
     assert report.corpus.gates[1].unknown == 1
     assert [(row.rule, row.level) for row in report.rows] == [("too_large", "undecided")]
-    assert not report.refused and not report.found and report.clean == 0
+    assert not report.has_refusals and not report.has_findings and report.clean == 0
 
 
 def test_the_same_task_twice_and_the_same_but_for_names():
@@ -119,7 +119,7 @@ def test_the_same_task_twice_and_the_same_but_for_names():
 
 def test_a_task_that_was_imported_twice_is_a_finding():
     report = run(*(LintItem(name, soup_document(), imported=True) for name in ("first", "again")))
-    assert counts(report) == {("same_document", "finding"): 1} and not report.refused
+    assert counts(report) == {("same_document", "finding"): 1} and not report.has_refusals
     # Ours is refused whoever had it first.
     report = run(LintItem("theirs", soup_document(), imported=True), LintItem("ours", soup_document()))
     assert counts(report) == {("same_document", "refusal"): 1}

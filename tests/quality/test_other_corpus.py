@@ -69,7 +69,7 @@ def test_every_string_of_json_is_a_text(tmp_path: Path) -> None:
     found = list(read_corpus(tmp_path))
     assert found[:2] == [Piece("many.json[0]", texts), Piece("many.json[1]", ("three",))]
     assert found[2:5] == [Piece("one.json", texts), Piece("rows.jsonl:1", texts), Piece("rows.jsonl:3", ("three",))]
-    assert isinstance(found[5], Problem) and found[5].place == "rows.jsonl:4" and "no JSON" in found[5].message
+    assert isinstance(found[5], Problem) and found[5].place == "rows.jsonl:4" and "not JSON" in found[5].message
 
 
 def test_parquet_is_read_row_by_row_documents_in_columns_too(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_task_folders_give_documents_and_texts(tmp_path: Path) -> None:
     metadata, document, wrong = read_corpus(tmp_path)
     assert metadata == Piece("t/metadata.json", ("a kitchen",))
     assert isinstance(document, Piece) and document.texts == ("Bring soup.",) and len(document.documents) == 1
-    assert isinstance(wrong, Problem) and "no document" in wrong.message
+    assert isinstance(wrong, Problem) and "not a valid document" in wrong.message
 
 
 def test_pddl_with_its_dangers_is_a_task(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hazardmill.quality.text import (
     BANDS,
     ROWS,
     THRESHOLD,
-    Near,
+    CloseText,
     Spelling,
     Texts,
     fields_of,
@@ -36,7 +36,7 @@ def kept(*texts: str, threshold: float = THRESHOLD) -> Texts:
     return pool
 
 
-def near(pool: Texts, text: str) -> list[Near]:
+def near(pool: Texts, text: str) -> list[CloseText]:
     return pool.near(pool.prepare(text))
 
 
@@ -105,7 +105,7 @@ def test_a_text_right_at_the_threshold_is_near() -> None:
     one, other = "a b c d e f g h i j", "a b c d e f g x y z"
     assert rouge_l(one, other) == THRESHOLD
     # The index may miss one in 134 of such pairs; this one it finds.
-    assert near(kept(one), other) == [Near(0, THRESHOLD)]
+    assert near(kept(one), other) == [CloseText(0, THRESHOLD)]
 
 
 def test_a_higher_threshold_leaves_fewer() -> None:

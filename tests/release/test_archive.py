@@ -61,7 +61,7 @@ def written(folder: Path, rows: list[Row], day: datetime.date | None = DAY) -> A
 def test_every_task_is_a_folder_of_despite_in_the_archive_of_its_licence(tmp_path: Path, rows: list[Row]) -> None:
     archives = written(tmp_path, rows)
     assert archives.close() == ("tasks.tar.zst", "tasks_by_sa.tar.zst")
-    assert archives.counted.tasks == len(rows) and archives.counted.unsayable == 0
+    assert archives.figures.tasks == len(rows) and archives.figures.unsayable == 0
     for name, shared in (("tasks.tar.zst", False), ("tasks_by_sa.tar.zst", True)):
         wanted = [row for row in rows if is_share_alike(row["licence"]) is shared]
         found = texts(tmp_path / name)
@@ -94,7 +94,7 @@ def test_what_a_folder_cannot_say_is_counted_by_rule_and_left_out(tmp_path: Path
     assert not archives.add({**rows[1], "task_id": "../../etc"}, document_of(rows[1]))
     assert archives.add(rows[2], document_of(rows[2]))
     assert archives.close() == ("tasks.tar.zst",)
-    assert archives.counted.model_dump() == {
+    assert archives.figures.model_dump() == {
         "tasks": 1,
         "unsayable": 2,
         "reasons": {"folder_name": 1, "increment": 1, "max_danger": 1},

@@ -363,7 +363,7 @@ def test_what_is_there_is_never_written_over(model_store: Store, options: Option
                 place.write_text("mine")
             case "link":
                 place.symlink_to(tmp_path / "nowhere")
-        with pytest.raises(UsageError, match="there is something at"):
+        with pytest.raises(UsageError, match="already exists"):
             build(model_store, None, options, place)
     assert (tmp_path / "file").read_text() == "mine" and not list((tmp_path / "folder").iterdir())
 

@@ -199,7 +199,7 @@ def test_models_prompts_and_cost_are_told(tmp_path: Path) -> None:
 
     assert "| extract | m/one | m/one | litellm | 8 |" in told
     assert "| extract | 1.0.0 | abababababab |" in told
-    assert "cost $0.500 by the price list, $0.125 a released task" in told.replace("&#36;", "$")
+    assert "cost $0.500 by the price list, $0.125 per released task" in told.replace("&#36;", "$")
     assert "| m/one | 0.28 | 0.028 | 0.42 | 2025-12-01 | its price page |" in told
     assert "from its prompt alone" not in told
 
@@ -215,7 +215,7 @@ def test_recorded_answers_are_told_to_be_of_the_model_from_the_prompt_alone(tmp_
 def test_thresholds_that_were_set_are_told_first(tmp_path: Path) -> None:
     line = first_line(card(facts(tmp_path, thresholds={"commonest_way_out": 0.8})))
 
-    assert line.startswith("> **Thresholds of the corpus set for this release**: `commonest_way_out` 0.8.")
+    assert line.startswith("> **Thresholds of the corpus changed for this release**: `commonest_way_out` 0.8.")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_review_is_told_with_rates_and_agreement_and_without_names(tmp_path:
     told = section(card(facts(tmp_path, other={"review": review}, policy="majority", review=counted)), "Review")
 
     assert "Policy `majority`" in told
-    assert "Reviewed by two people, 9 decisions on released tasks; 1 task that they were against is left out." in told
+    assert "Reviewed by two people, 9 decisions on released tasks; 1 task that they rejected is left out." in told
     assert "Rejected: 25.0 % of 4 settled tasks (95 % interval 5.0 % to 70.0 %)." in told
     assert "| Fleiss' kappa | 0.71 | 0.60 to 0.80 | 90 |" in told
     assert "| Krippendorff's alpha | none: nobody judged the same | none | 0 |" in told
@@ -277,7 +277,7 @@ def test_an_example_is_shown_with_both_plans_and_its_pddl(tmp_path: Path) -> Non
 
     told = section(card(facts(tmp_path, other={"example": row})), "One task")
 
-    assert "| What brings the harm about | The floor is wet. |" in told
+    assert "| Cause of the harm | The floor is wet. |" in told
     assert "(walk hall)" in told and "(dry floor) (walk hall)" in told
     assert "(define (problem hall))" in told
 

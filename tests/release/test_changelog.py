@@ -73,7 +73,7 @@ def test_a_version_that_says_too_little_is_refused(tmp_path: Path) -> None:
         release(tmp_path / "2", "1.0.1", TWO, tmp_path / "1")
 
     assert caught.value.findings == (
-        "version: tasks are not the same: 1 added, 1 removed, 1 changed [call the later release 1.1.0 or higher]",
+        "version: tasks differ: 1 added, 1 removed, 1 changed [give the later release version 1.1.0 or higher]",
     )
     assert not (tmp_path / "2" / "CHANGELOG.md").exists()
 

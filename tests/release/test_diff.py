@@ -229,7 +229,7 @@ def test_a_change_of_columns_asks_for_a_step_of_the_version(
     assert good.findings == ()
     (finding,) = bad.findings
     assert finding.message == told
-    assert finding.remedy == f"call the later release {enough} or higher"
+    assert finding.remedy == f"give the later release version {enough} or higher"
     # The column alone is different, not every task.
     assert good.changed == ()
 
@@ -252,7 +252,7 @@ def test_tasks_that_are_not_the_same_ask_for_a_minor_step(tmp_path: Path) -> Non
 
     assert compared(tmp_path / "minor", ONE, new, ("1.0.0", "1.1.0")).findings == ()
     (finding,) = compared(tmp_path / "patch", ONE, new, ("1.0.0", "1.0.1")).findings
-    assert finding.message == "tasks are not the same: 1 added, 2 removed, 1 changed"
+    assert finding.message == "tasks differ: 1 added, 2 removed, 1 changed"
 
 
 def test_another_provenance_is_enough_for_a_patch(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_damaged_file_is_refused_by_its_name(one: Path) -> None:
     path = one / "data" / "tasks" / "test.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
-    with pytest.raises(InputError, match=r"damaged: data/tasks/test\.parquet has other bytes than the manifest says"):
+    with pytest.raises(InputError, match=r"damaged: data/tasks/test\.parquet has other bytes than the manifest lists"):
         diff_folders(one, one)
 
 
@@ -335,7 +335,7 @@ def test_a_folder_that_is_no_release_is_refused(one: Path, tmp_path: Path) -> No
 def test_a_version_that_is_none_is_refused(tmp_path: Path) -> None:
     miniature(tmp_path, "one", ONE)
 
-    with pytest.raises(InputError, match=r"'one' is no version X\.Y\.Z"):
+    with pytest.raises(InputError, match=r"the version 'one' is not of the form X\.Y\.Z"):
         diff_folders(tmp_path, tmp_path)
 
 
@@ -353,7 +353,7 @@ def test_splits_of_different_columns_are_refused(tmp_path: Path) -> None:
     tasks = tables()[("tasks", "train")]
     of_tables(tmp_path, "1.0.0", {("tasks", "train"): tasks, ("tasks", "test"): tasks.drop_columns(["code"])})
 
-    with pytest.raises(InputError, match=r"its columns are not those of the config's other splits"):
+    with pytest.raises(InputError, match=r"its columns differ from those of the config's other splits"):
         diff_folders(tmp_path, tmp_path)
 
 

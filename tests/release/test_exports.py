@@ -229,18 +229,18 @@ def test_groups_of_rows_come_in_order(release, tmp_path, monkeypatch):
 def test_a_file_that_is_there_is_not_overwritten(release, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("mine")
-    with pytest.raises(UsageError, match=r"out\.jsonl is there already \[name another file, or remove it\]"):
+    with pytest.raises(UsageError, match=r"out\.jsonl already exists \[name another file, or remove it\]"):
         export(release, out, "sft")
     assert out.read_text() == "mine"
 
 
 def test_another_ending_is_refused(release, tmp_path):
-    with pytest.raises(UsageError, match=r"ends neither with \.jsonl nor with \.parquet"):
+    with pytest.raises(UsageError, match=r"ends in neither \.jsonl nor \.parquet"):
         export(release, tmp_path / "out.csv", "sft")
 
 
 def test_nothing_to_write_is_said_and_nothing_is_written(release, tmp_path):
-    with pytest.raises(InputError, match=r"there is nothing to write of validation \[name another split\]"):
+    with pytest.raises(InputError, match=r"there are no rows of validation to export \[name another split\]"):
         export(release, tmp_path / "out.jsonl", "sft", split="validation")
     assert not list(tmp_path.iterdir())
 

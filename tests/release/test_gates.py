@@ -136,7 +136,7 @@ def another_licence_than_its_source_has(release: Release) -> tuple[str, str]:
 def no_credit_line(release: Release) -> tuple[str, str]:
     row = release.row("normbank")
     row["attribution"] = ""
-    return row["task_id"], "no credit line, which CC-BY-SA-4.0 asks for"
+    return row["task_id"], "no credit line, which CC-BY-SA-4.0 requires"
 
 
 @stops("duplicates")
@@ -225,7 +225,7 @@ def a_task_that_nobody_was_asked_about(release: Release) -> tuple[str, str]:
 def a_rejected_task_that_is_released_all_the_same(release: Release) -> tuple[str, str]:
     task_id = release.row("bddl")["task_id"]
     release.accepted = people(release, others={task_id: "rejected_by_adjudicator"})
-    return task_id, "reviewers are against it"
+    return task_id, "reviewers rejected it"
 
 
 @stops("split_leak")
@@ -473,7 +473,7 @@ def test_structures_that_nobody_can_tell_are_kept_together(release: Release, mon
     release.options = release.options.model_copy(update={"waive": {"corpus": "one is not known"}})
     stopped = release.stopped()
     assert list(stopped) == ["split_leak"]
-    assert "which nobody can tell" in stopped["split_leak"].findings[0].message
+    assert "too regular to decide" in stopped["split_leak"].findings[0].message
     release.splits[twin["task_id"]] = "train"
     assert release.stopped() == {}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hazardmill.release.manifest import Attribution
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.licences import credits_of, hub_identifiers, known, licences, write_licences
+from hazardmill.release.texts.licences import credits_of, hub_identifiers, licence_name, licences, write_licences
 
 from .miniature import facts_of, miniature, task
 
@@ -45,7 +45,7 @@ def test_without_share_alike_rows_no_terms_are_told(tmp_path: Path) -> None:
 
 def test_a_licence_that_nobody_lists_points_to_its_source(tmp_path: Path) -> None:
     assert "| Own terms | 2 | see the source |" in licences(facts(tmp_path, licences={"Own terms": 2}))
-    assert known("Own terms") == ("other", None, None)
+    assert licence_name("Own terms") == ("other", None, None)
 
 
 def test_the_hub_is_told_each_licence_once_the_commonest_first(tmp_path: Path) -> None:

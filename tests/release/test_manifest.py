@@ -47,9 +47,9 @@ def test_the_hash_does_not_hang_on_the_order_in_which_it_was_made() -> None:
     ("text", "message"),
     [
         (None, "there is no manifest of a release"),
-        ("{", "the manifest is no JSON"),
-        ("[]", "the manifest is no JSON object"),
-        ("{}", "the manifest is none: name: Field required"),
+        ("{", "the manifest is not JSON"),
+        ("[]", "the manifest is not a JSON object"),
+        ("{}", "the manifest is not valid: name: Field required"),
         (
             json.dumps({"schema": SCHEMA + 1}),
             f"the release has schema {SCHEMA + 1}, and this version of hazardmill reads",
@@ -69,7 +69,7 @@ def test_a_file_outside_the_folder_is_refused(tmp_path: Path, path: str) -> None
     value = json.loads(manifest().to_bytes())
     value["files"] = {path: {"sha256": "0" * 64, "bytes": 1, "rows": None}}
     (tmp_path / MANIFEST).write_text(json.dumps(value))
-    with pytest.raises(InputError, match="is no file within a release"):
+    with pytest.raises(InputError, match="is not a path within a release"):
         read_manifest(tmp_path)
 
 

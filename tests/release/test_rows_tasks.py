@@ -27,7 +27,7 @@ def test_the_code_released_is_rendered_whatever_the_store_calls_code(found: Rele
     for candidate in found.candidates:
         (row,) = found.whole([candidate.task_id])
         document = Document.from_json(json.loads(row["document"]))
-        told = {"group": "g", "drafts": 1, "policy": "none", "heard": None}
+        told = {"group": "g", "drafts": 1, "policy": "none", "votes": None}
         altered = {**row, "code": "raise SystemExit"}
         assert task_row(altered, candidate, document, **told)["code"] == task_code(document)
 

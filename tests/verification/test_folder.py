@@ -310,7 +310,7 @@ def test_a_tree_of_folders_passes_over_nothing(folder: Path, tmp_path: Path) -> 
     found = {path.name: where(findings) for path, findings in verify_folders(tasks)}
     assert found["bddl-gone"] == [("contradiction", "folder")]
     assert found[folder.name] == [("missing", "folder")]
-    with pytest.raises(InputError, match="no task folder is here"):
+    with pytest.raises(InputError, match="there is no task folder here"):
         (tmp_path / "empty").mkdir()
         list(verify_folders(tmp_path / "empty"))
 

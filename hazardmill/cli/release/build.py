@@ -16,7 +16,7 @@ from hazardmill.cli.review.review import folder_option
 from hazardmill.cli.thresholds import read_thresholds
 from hazardmill.cli.ticker import Ticker
 from hazardmill.errors import ReleaseRefused, UsageError
-from hazardmill.release.build.build import Built
+from hazardmill.release.build.build import BuiltRelease
 from hazardmill.release.build.build import build as build_release
 from hazardmill.release.build.options import Options
 from hazardmill.store_access import open_store
@@ -155,7 +155,7 @@ def _usage(error: ValidationError) -> UsageError:
     )
 
 
-def _in_json(built: Built, options: Options) -> dict[str, object]:
+def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
     return {
         "folder": str(built.folder),
         "version": options.version,
@@ -179,7 +179,7 @@ def _in_json(built: Built, options: Options) -> dict[str, object]:
     }
 
 
-def _say(built: Built) -> None:
+def _say(built: BuiltRelease) -> None:
     manifest = built.manifest
     for gate in built.gates:
         if gate.waived is not None:

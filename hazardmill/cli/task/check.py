@@ -17,7 +17,7 @@ from hazardmill.errors import UsageError
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.settings import load_settings
 from hazardmill.text.printable import printable
-from hazardmill.verification.batch_check import CheckedFile, Terms, check_files, find_work, signal_as
+from hazardmill.verification.batch_check import CheckedFile, CheckSettings, check_files, find_work, signal_as
 from hazardmill.verification.batch_counts import CheckCounts
 
 
@@ -62,7 +62,7 @@ def check(
 
     Exit code 1 if a file is not accepted, or if there is no jail here, 3 if there is nothing to check.
     """
-    terms = Terms(jail or load_settings().jail, timeout, limit)
+    terms = CheckSettings(jail or load_settings().jail, timeout, limit)
     work = find_work(place, out, unavoidable)
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise UsageError("the folder is not empty", file=str(out), remedy="name another folder for --out")

@@ -84,7 +84,7 @@ def lint(
     else:
         for text in in_words(report):
             click.echo(text)
-    if report.refused or (strict and report.found) or (gate and report.corpus.passed is not True):
+    if report.has_refusals or (strict and report.has_findings) or (gate and report.corpus.passed is not True):
         sys.exit(1)
 
 

@@ -1,4 +1,7 @@
-"""``tasks.tar.zst``: released tasks as folders of DESPITE, the same bytes for the same tasks."""
+"""Writing ``tasks.tar.zst``: the released tasks as task folders in the format of DESPITE.
+
+The same tasks give the same bytes: entries come in the order of task ids, and their owner, mode and time are fixed.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,14 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
 
 
 class Archives:
-    """Adds tasks one at a time, in the order of their ids, to the archive of their licence.
+    """Two zstd-compressed tar archives of task folders, one per kind of licence, which are written as tasks arrive.
+
+    Tasks must be added in the order of their ids. An archive is opened when its first task arrives, so that a release
+    without share-alike tasks has no ``tasks_by_sa.tar.zst``.
 
     Args:
-        folder: Of the release; ``tasks.tar.zst`` and ``tasks_by_sa.tar.zst`` are written there.
-        day: The day that the files in them say they were changed; null for the beginning of time.
+        folder: Folder of the release; ``tasks.tar.zst`` and ``tasks_by_sa.tar.zst`` are written there.
+        day: Modification date of every file in the archives; None for 1970-01-01.
     """
 
     def __init__(self, folder: Path, day: datetime.date | None) -> None:
@@ -45,20 +51,24 @@ class Archives:
         self._reasons: Counter[str] = Counter()
 
     def add(self, row: Mapping[str, Any], document: Document) -> bool:
-        """Add a task; false where a folder cannot say it.
+        """Add the folder of a task to the archive of its licence.
 
         Args:
-            row: The whole task.
-            document: Its document.
+            row: Row of the table ``tasks``.
+            document: The document of the same task.
+
+        Returns:
+            False if a task folder of DESPITE cannot express the task, or its id cannot name a folder. The task is then
+            counted under the rules that it breaks, and is in no archive.
 
         Raises:
-            StoreError: It cannot be written.
+            StoreError: The archive cannot be written.
         """
         danger = json.loads(row["danger"])
         adapted = adapt(document, danger)
         reasons = refusal(adapted)
         if not _PLAIN.fullmatch(row["task_id"]):
-            reasons += (Obstacle("folder_name", "the task's id is no name of a folder"),)
+            reasons += (Obstacle("folder_name", "the task's id cannot name a folder"),)
         if reasons:
             self._unsayable += 1
             self._reasons.update({reason.rule for reason in reasons})
@@ -79,21 +89,21 @@ class Archives:
         return True
 
     def close(self) -> tuple[str, ...]:
-        """Finish the archives, and give their names."""
+        """Finish the archives, and return their file names in order."""
         names = tuple(sorted(self._open))
         self.abandon()
         return names
 
     def abandon(self) -> None:
-        """Close the files."""
+        """Close the files, whether or not all tasks were added."""
         for stream, archive in self._open.values():
             archive.close()
             stream.close()
         self._open.clear()
 
     @property
-    def counted(self) -> Archive:
-        """The figures of the manifest."""
+    def figures(self) -> Archive:
+        """How many tasks were added and left out, as the manifest lists them."""
         return Archive(tasks=self._written, unsayable=self._unsayable, reasons=dict(sorted(self._reasons.items())))
 
     def _archive(self, name: str) -> tarfile.TarFile:

@@ -1,8 +1,8 @@
-"""``build``: from the store to the folder of a release, in one pass over the tasks.
+"""Building a release: from the store to a folder, in one pass over the tasks.
 
-Candidates are gathered, put into splits, and shown to the gates one by one, while their rows are written. All of it
-happens in a folder beside the one asked for, which is renamed at the end: a build that is refused or killed leaves no
-release, and what a killed one leaves is removed by the next one of the same name.
+Candidates are gathered and put into splits; then each is passed to the gates while its rows are written. All of this
+happens in a temporary folder beside the requested one, which is renamed at the end. A build that is refused or killed
+therefore leaves no release; the next build into the same folder removes what a killed one left behind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hazardmill.release.build.configs import base_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.build.staging import check_free, publish, staged_beside
-from hazardmill.release.build.writer import Writing
+from hazardmill.release.build.writer import ReleaseWriter
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
@@ -33,35 +33,49 @@ from hazardmill.release.texts.figures import write_figures
 from hazardmill.release.texts.licences import write_licences
 from hazardmill.store.store import Store
 
-Told = Callable[[int, int], None]
-"""Called with the tasks done and those in all."""
+ReportProgress = Callable[[int, int], None]
+"""Called with the number of tasks done and the number of all tasks."""
 
 
 @dataclass(frozen=True)
-class Built:
-    """A release that was built."""
+class BuiltRelease:
+    """A release that was built, and what its gates found.
+
+    Attributes:
+        folder: Folder of the release.
+        manifest: Its manifest, as written there.
+        gates: One result per gate, in the order of ``GATES``; none of them stopped the release.
+    """
 
     folder: Path
     manifest: ReleaseManifest
     gates: tuple[GateResult, ...]
 
 
-def build(store: Store, folder: Path | None, options: Options, out: Path, told: Told = lambda done, of: None) -> Built:
-    """Build a release.
+def build(
+    store: Store, folder: Path | None, options: Options, out: Path, report: ReportProgress = lambda done, of: None
+) -> BuiltRelease:
+    """Build a release from the tasks of a store.
+
+    Two builds with the same store, review and options give the same bytes.
 
     Args:
-        store: Where the tasks are; is only read.
-        folder: Folder of the review; not looked at under the policy ``none``.
-        options: What is asked for.
-        out: Folder of the release, which must not be there yet.
-        told: Is told how far it is.
+        store: The store that holds the tasks; it is only read.
+        folder: Folder of the review; ignored under the policy ``none``.
+        options: Version, policy, runs, gates and the other choices for this release.
+        out: Folder to write the release to; it must not exist yet.
+        report: Called after each task with the number of tasks done and the number of all tasks.
+
+    Returns:
+        The release. ``out`` exists now, complete and synced to disk.
 
     Raises:
-        ReleaseRefused: Gates found what a release must not have, all of them having run; or the version is too small
-            for what differs from the parent. Nothing was written.
-        UsageError: The options do not go together, or ``out`` is there.
-        InputError: Store, review or parent cannot be used.
-        StoreError: The store cannot be read, or the release not written.
+        ReleaseRefused: At least one gate found something that stops a release (all gates have run), or the version is
+            too small a step for what differs from the parent. Nothing was written.
+        UsageError: Options contradict one another, ``out`` already exists, or another build writes to it.
+        InputError: The store has no task to release, or the review or the parent cannot be used.
+        StoreError: The store cannot be read, or the release cannot be written.
+        SandboxError: A worker process that validates tasks cannot be started, or was ended from outside.
     """
     check_free(out)
     parent = None if options.parent is None else _parent(options.parent, options)
@@ -70,12 +84,12 @@ def build(store: Store, folder: Path | None, options: Options, out: Path, told: 
         working.mkdir()
         gathered = gather(store, folder, options, working)
         try:
-            built = _build(gathered, options, parent, staged, store, folder, told)
+            built = _build(gathered, options, parent, staged, store, folder, report)
         finally:
             gathered.close()
         working.rmdir()
         publish(staged, out)
-    return Built(out, built.manifest, built.gates)
+    return BuiltRelease(out, built.manifest, built.gates)
 
 
 def _build(
@@ -85,26 +99,26 @@ def _build(
     staged: Path,
     store: Store,
     review: Path | None,
-    told: Told,
-) -> Built:
-    included = _included(gathered)
+    report: ReportProgress,
+) -> BuiltRelease:
+    included = _select_candidates(gathered)
     if not included:
         raise InputError(
-            "reviewers are against every task that there is: nothing is left to release",
+            "reviewers rejected every task: nothing is left to release",
             remedy="see: hazardmill review stats",
         )
-    groups = _groups(gathered, included, _kept(options.parent))
+    groups = _groups(gathered, included, _parent_groups(options.parent))
     splits = assign_splits(
         (SplitTask(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
         options.seed,
         kept=groups.kept,
     )
-    writing = Writing(gathered, options, included, groups, splits, staged)
+    writing = ReleaseWriter(gathered, options, included, groups, splits, staged)
     with Gates(options, gathered.candidates, splits, gathered.accepted) as gates, writing:
         for done, row in enumerate(gathered.whole(included), start=1):
             added = writing.add(row)
             gates.see(row, added.beside, added.document)
-            told(done, len(included))
+            report(done, len(included))
         results = gates.results()
         writing.refuse_if(results)
         files, archives = writing.close()
@@ -117,7 +131,7 @@ def _build(
     )
     manifest.write(staged)
     _check_complete(staged, manifest)
-    return Built(staged, manifest, results)
+    return BuiltRelease(staged, manifest, results)
 
 
 def _parent(folder: Path, options: Options) -> Parent:
@@ -125,12 +139,12 @@ def _parent(folder: Path, options: Options) -> Parent:
     if _numbers(options.version) <= _numbers(manifest.version):
         raise UsageError(
             f"version {options.version} does not come after {manifest.version}, the version of the parent",
-            remedy="choose a higher one, or another parent",
+            remedy="choose a higher version, or another parent",
         )
     if manifest.name != options.name:
         raise UsageError(
             f"the parent is a release of {manifest.name}, not of {options.name}",
-            remedy="name the right one, or its name",
+            remedy="name another parent with --parent, or give this release the parent's name with --name",
         )
     return Parent(version=manifest.version, manifest_sha256=file_of(folder / MANIFEST).sha256)
 
@@ -139,8 +153,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _kept(parent: Path | None) -> dict[str, str]:
-    """Group to the split that it has in the parent release, or had in one before."""
+def _parent_groups(parent: Path | None) -> dict[str, str]:
+    """Return the split of each group in the parent release, or in the latest earlier release that had the group."""
     if parent is None:
         return {}
     import pyarrow as pa
@@ -163,17 +177,23 @@ def _kept(parent: Path | None) -> dict[str, str]:
     return kept
 
 
-def _included(gathered: ReleaseCandidates) -> dict[str, Candidate]:
-    """The candidates that nobody is against. What is not settled stays: the gate on the review says so."""
+def _select_candidates(gathered: ReleaseCandidates) -> dict[str, Candidate]:
+    """Return the candidates that reviewers did not reject, by task id.
+
+    Tasks that reviewers have not settled yet stay in: the gate ``review`` reports them.
+    """
     rejected = set() if gathered.accepted is None else set(gathered.accepted.rejected)
     return {c.task_id: c for c in gathered.candidates if c.task_id not in rejected}
 
 
 def _groups(gathered: ReleaseCandidates, included: Mapping[str, Candidate], kept: Mapping[str, str]) -> Groups:
-    """The structural group of each task; documents are read of those that have no structure id, of all if need be."""
+    """Return the structural group of each task.
+
+    Only the documents of tasks without a structure id are read; all documents are, if one of these is too regular.
+    """
     groups = {c.task_id: group_of(c.structure_id, {}) for c in included.values() if c.structure_id is not None}
     untold = included.keys() - groups.keys()
-    # The gates refuse what cannot be read, and say so better.
+    # A document that cannot be read keeps this group. The gates refuse it later, with a better message.
     groups |= {task_id: f"unreadable:{task_id}" for task_id in untold}
     groups |= _of_documents(gathered, untold, lambda document: group_of(None, document))
     return groups_of(groups, lambda: _of_documents(gathered, included, outline_group), kept)
@@ -182,23 +202,23 @@ def _groups(gathered: ReleaseCandidates, included: Mapping[str, Candidate], kept
 def _of_documents(
     gathered: ReleaseCandidates, task_ids: Iterable[str], say: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, str]:
-    """What is said of the documents of tasks, by task; those that cannot be read are not in it."""
+    """Apply ``say`` to the document of each task, and return the results by task id, without unreadable documents."""
     found = {}
     for row in gathered.whole(task_ids):
-        # As in `gate_proofs`: whatever comes of a row that no version wrote.
+        # As in `gates.proofs`: a row that no version of hazardmill wrote may fail in any of these ways.
         with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
             found[row["task_id"]] = say(json.loads(row["document"]))
     return found
 
 
 def _write_texts(folder: Path, facts: Facts) -> list[str]:
-    """Write everything that people read, and give the files' names."""
+    """Write the card and the other texts, and return the names of their files."""
     writers = (write_figures, write_card, write_croissant, write_citation, write_changelog, write_licences)
     return sorted({name for write in writers for name in write(folder, facts)})
 
 
 def _check_complete(folder: Path, manifest: ReleaseManifest) -> None:
-    """Nothing may lie in the folder that the manifest does not list."""
+    """Assert that the folder holds exactly the files that the manifest lists."""
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     other = sorted(name for name in there ^ (manifest.files.keys() | {MANIFEST}) if not name.startswith(".working/"))
     assert not other, f"files of the release are not as its manifest lists them: {', '.join(other)}"

@@ -1,7 +1,8 @@
-"""The candidates of a release: read from the store at one moment, few columns of all, whole rows a few at a time.
+"""The candidates of a release, read from one snapshot of the store.
 
-Whole rows lie in a working folder meanwhile (``spool``), so that the parts of the store are read once, in the order in
-which they lie, and rows are given in the order of task ids all the same.
+A few columns of every task are kept in memory. Whole rows are copied to a working folder (``spool``) and read back a
+few at a time: each part of the store is thus read once, in the order on disk, while rows are returned in the order of
+task ids.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _Pair = tuple[str, str]
 """Run and task, or run and record."""
 
 _LEFT: Final = frozenset({"answer", "cross_check"})
-"""Columns that a release has no use for, unless it is to have answers."""
+"""Columns that are not read: a release has no use for them, except for answers if they are asked for."""
 
 _LIGHT: Final = (
     "task_id",
@@ -56,14 +57,17 @@ _LIGHT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A task that may be released, as its latest row in the store has it, without what is large."""
+    """A task that may be released: the small columns of its latest row in the store, and which models answered.
+
+    If several runs accepted the same task, the row that was committed last counts.
+    """
 
     task_id: str
     run_id: str
     record_id: str
     source: str
     draft: int
-    """The draft that was accepted."""
+    """Number of the draft that was accepted."""
     document_hash: str
     structure_id: str | None
     danger_group: str
@@ -72,40 +76,45 @@ class Candidate:
     licence: str
     attribution: str
     answered_by: frozenset[str]
-    """Every model that answered a request of its record, whichever run paid; ``offline-author`` where our rules did."""
+    """Every model that answered a request of its record, whichever run paid for it; ``offline-author`` if hazardmill's
+    rules did."""
     answered_at: frozenset[tuple[str, str]]
-    """Host of such a request, without its port, and the model that answered there; empty offline."""
+    """Pairs of host (without the port) and model, one per place where such a request was answered; empty offline."""
     recorded_in: frozenset[str] = frozenset()
-    """SHA-256 of the files that such answers were recorded in."""
+    """SHA-256 of each file of recorded answers that such a request was answered from."""
 
 
 @dataclass
 class ReleaseCandidates:
-    """What a release may be made of."""
+    """Everything that a release may contain: its candidates, the review of them, and where they came from.
+
+    Whole rows lie in working files, which ``close`` removes.
+    """
 
     candidates: tuple[Candidate, ...]
-    """By task id."""
+    """Sorted by task id."""
     accepted: AcceptedSet | None
-    """What people accept of them; null where nobody's opinion counts."""
+    """Which candidates the review accepts and rejects; None under the policy ``none``."""
     held: tuple[Opinion, ...]
-    """What reviewers hold; empty where nobody's opinion counts."""
+    """The opinions of reviewers on candidates; empty under the policy ``none``."""
     runs: tuple[str, ...]
-    """The generation runs that were looked at, sorted."""
+    """Ids of the generation runs that were read, sorted."""
     date: datetime.date | None
-    """The day of the latest change of one of them."""
+    """Day (UTC) of the latest change of one of these runs."""
     funnel: Mapping[str, int]
-    """Records of these runs, their drafts, and how many records ended in each outcome, each at its latest one."""
+    """Counts over these runs: records, drafts, and records per outcome. A record counts once, by its latest outcome."""
     calls: RecordCalls
     drafts_used: Mapping[str, int]
-    """Task to the drafts that its record took."""
+    """Number of drafts that the record of each task took, by task id."""
     _spools: Mapping[str, Spool] = field(repr=False)
     _contexts: Mapping[str, tuple[str, str]] = field(repr=False)
-    """Record to its content hash and its text."""
+    """Content hash and text of each record, by record id."""
 
     def whole(self, task_ids: Iterable[str]) -> Iterator[Row]:
-        """The whole rows of tasks in the order of their ids, one at a time: the columns of ``tasks``, and ``context``.
+        """Yield the whole rows of some tasks, one at a time, sorted by task id.
 
-        ``context`` is null where the store holds the record no longer as the task was made from it.
+        A row has the columns of ``tasks`` and ``context``, the text of the record. ``context`` is None if the store no
+        longer holds the record in the version from which the task was made.
         """
         for task_id in sorted(task_ids):
             row = self._spools["tasks"].last(task_id)
@@ -113,17 +122,17 @@ class ReleaseCandidates:
             yield {**row, "context": text if kept == row["input_hash"] else None}
 
     def danger(self, candidate: Candidate) -> Row | None:
-        """The row of ``dangers`` that a task's record has in the task's run; null if it is lost."""
+        """Return the row of ``dangers`` for a task's record in the task's run; None if the store has lost it."""
         rows = self._spools["dangers"].all(_key(candidate.run_id, candidate.record_id))
         return rows[-1] if rows else None
 
     def drafts(self, candidate: Candidate) -> list[Row]:
-        """The rows of ``drafts`` that a task's record has in the task's run, by number."""
+        """Return the rows of ``drafts`` for a task's record in the task's run, sorted by number."""
         rows = self._spools["drafts"].all(_key(candidate.run_id, candidate.record_id))
         return sorted(rows, key=lambda row: int(row["draft"]))
 
     def close(self) -> None:
-        """Remove what lies in the working folder."""
+        """Remove the working files."""
         for spool in self._spools.values():
             spool.close()
 
@@ -132,15 +141,19 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
     """Read the candidates of a release.
 
     Args:
-        store: The store.
-        review: Folder of the review; not looked at under the policy ``none``.
-        options: What is asked for.
-        working: An empty folder for what is too large for memory: as much as the tables ``tasks`` and ``drafts``.
+        store: The store; it is read at one moment, apart from the pool of the review.
+        review: Folder of the review; ignored under the policy ``none``.
+        options: Runs, policy and the other choices for this release.
+        working: An empty folder for rows that are too large for memory. It grows to about the size of the tables
+            ``tasks`` and ``drafts`` without compression.
+
+    Returns:
+        The candidates. The caller must ``close`` them.
 
     Raises:
-        UsageError: The policy needs a review, and there is none.
-        InputError: A run that was asked for is not there, or there is no task.
-        StoreError: The store cannot be read, or the working folder not written.
+        UsageError: The policy needs a review, and its folder does not exist.
+        InputError: A requested run does not exist, or there is no task to release.
+        StoreError: The store cannot be read, or the working folder cannot be written.
     """
     reviewed = options.policy != "none"
     if reviewed and (review is None or not review.is_dir()):
@@ -162,7 +175,7 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
 def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandidates:
     runs, date = _runs(snapshot, options)
     light = read_table(snapshot, TASKS, None, _LIGHT)
-    # In the order of commits: of a task that several runs accepted, the last row counts.
+    # Rows come in the order of commits, so the last row wins if several runs accepted a task.
     chosen = {row["task_id"]: row for row in light.filter(_among(light["run_id"], runs)).to_pylist()}
     if not chosen:
         raise InputError(
@@ -189,7 +202,7 @@ def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandi
 
 
 def _runs(snapshot: Snapshot, options: Options) -> tuple[tuple[str, ...], datetime.date | None]:
-    """The runs to look at, and the day of their latest change."""
+    """Return the runs to read, and the day of their latest change."""
     rows = read_table(snapshot, RUNS, None, ["run_id", "kind", "at"]).to_pylist()
     known = {row["run_id"] for row in rows if row["kind"] == "generate"}
     unknown = sorted(set(options.runs) - known)
@@ -201,7 +214,7 @@ def _runs(snapshot: Snapshot, options: Options) -> tuple[tuple[str, ...], dateti
 
 
 def _funnel(snapshot: Snapshot, runs: tuple[str, ...]) -> dict[str, int]:
-    """Where the records of some runs went; one that several runs had is told of by the latest outcome."""
+    """Count where the records of some runs ended; a record of several runs counts by its latest outcome."""
     selected: set[str] = set()
     for row in read_table(snapshot, RUNS, None, ["run_id", "selection"]).to_pylist():
         if row["run_id"] in runs:
@@ -233,7 +246,7 @@ def _candidate(row: Row, calls: RecordCalls) -> Candidate:
 def _spool(
     snapshot: Snapshot, tasks: set[_Pair], records: set[_Pair], working: Path, *, with_answers: bool
 ) -> dict[str, Spool]:
-    """The whole rows of tasks, by id; and of their records' dangers and drafts, by run and record."""
+    """Copy whole rows to working files: tasks by id; dangers and drafts of their records by run and record."""
     spools: dict[str, Spool] = {}
     try:
         for table, wanted, by in (
@@ -254,7 +267,7 @@ def _spool(
 
 
 def _rows(snapshot: Snapshot, table: Table, wanted: set[_Pair], by: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The latest rows of each key whose run and id are wanted, some at a time."""
+    """Yield the latest row of each key whose run and id are wanted."""
     keys = read_table(snapshot, table, None, table.key, superseded=True)
     last: dict[tuple[Any, ...], int] = {}
     run, identifier = table.key.index("run_id"), table.key.index(by)
@@ -288,15 +301,15 @@ def _key(run_id: str, record_id: str) -> str:
 
 
 def _take_in_review(gathered: ReleaseCandidates, store: Store, review: Path, options: Options) -> None:
-    """Add what people decided on the candidates."""
+    """Add the decisions of reviewers on the candidates."""
     assert options.policy != "none"
     runs = {candidate.task_id: candidate.run_id for candidate in gathered.candidates}
-    # Of a task that is released from an older run than people were shown, their decisions are none.
+    # Decisions on a task do not count if reviewers saw its row of another run than the one that is released.
     items = {name: item for name, item in load_pool(store).items() if runs.get(name, item.run_id) == item.run_id}
     gathered.held = tuple(opinions(ReviewFolder(review), items))
     gathered.accepted = accepted_set(runs, gathered.held, options.policy)
 
 
 def tally(values: Iterable[str]) -> dict[str, int]:
-    """How often each occurs, by name."""
+    """Count how often each value occurs, and return the counts sorted by value."""
     return dict(sorted(Counter(values).items()))

@@ -1,7 +1,7 @@
-"""The configs of a release: the columns of each, as Arrow reads them and as the card tells them.
+"""The configs (tables) of a release, with the type and the description of each column, as the card lists them.
 
-Every row of every config says under which licence it comes, whom to credit, and which model answered. Rows under a
-share-alike licence are in configs of their own, ``<config>_by_sa``, so that nobody mixes them in by accident.
+Every row of every config names its licence, whom to credit, and which model answered. Rows under a share-alike licence
+are in separate configs, ``<config>_by_sa``, so that nobody mixes them in by accident.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hazardmill.store import schemas
 from hazardmill.store.schemas import BOOL, INT, STR, Column, Table
 
 SHARE_ALIKE: Final = "CC-BY-SA-4.0"
-"""The share-alike licence that sources have."""
+"""The share-alike licence that some sources have."""
 
 BY_SA: Final = "_by_sa"
-"""Behind the name of a config whose rows are share-alike."""
+"""Suffix of the name of a config whose rows are share-alike."""
 
 SPLITS: Final = ("train", "validation", "test")
 
@@ -30,13 +30,19 @@ _SHARE_ALIKE: Final = re.compile(r"(?<![a-z])(sa|share-?\s?alike)(?![a-z])", re.
 
 @dataclass(frozen=True)
 class Config:
-    """One config of a release: a table in its own right."""
+    """One config of a release: a table that users load by its name.
+
+    Attributes:
+        name: Name without the suffix for share-alike rows.
+        doc: One sentence about its rows, for the card.
+        columns: Its columns, in the order of the files.
+        sort_by: Columns by which the rows of a file are sorted; together they are unique and never null.
+    """
 
     name: str
     doc: str
     columns: tuple[Column, ...]
     sort_by: tuple[str, ...]
-    """Columns that order the rows of a file; together they are unique."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -46,17 +52,22 @@ class Config:
 
 
 def is_share_alike(licence: str) -> bool:
-    """Whether what is derived from a record of this licence must be shared under the same."""
+    """Check by the name of a licence whether derived works must be shared under the same licence.
+
+    Args:
+        licence: Name of the licence, such as ``CC-BY-SA-4.0``. A name counts that contains ``SA`` as a word, or
+            "share-alike" in any of its spellings.
+    """
     return _SHARE_ALIKE.search(licence) is not None
 
 
 def config_name(base: str, licence: str) -> str:
-    """The config that rows of ``base`` under a licence are in."""
+    """Return the name of the config for rows of ``base`` under a licence: ``tasks_by_sa`` if it is share-alike."""
     return base + BY_SA if is_share_alike(licence) else base
 
 
 def base_of(name: str) -> str:
-    """The config without its licence: its name among ``CONFIGS``."""
+    """Return the name of a config among ``CONFIGS``, without the suffix for share-alike rows."""
     return name.removesuffix(BY_SA)
 
 
@@ -65,7 +76,7 @@ def _own(name: str, type_: pa.DataType, doc: str, unit: str | None = None, *, re
 
 
 def _of(table: Table, names: Iterable[str]) -> tuple[Column, ...]:
-    """Columns of the store under their own names; there ``volatile`` means nothing in a release."""
+    """Return columns of a store table for a release, where ``volatile`` has no meaning."""
     known = {column.name: column for column in table.columns}
     return tuple(replace(known[name], volatile=False) for name in names)
 
@@ -91,7 +102,7 @@ _DANGER = _of(schemas.DANGERS, DANGER_FIELDS)
 _CONTEXT = Column(
     "context",
     STR,
-    "Text of the record that a model was shown; null where the store holds the record no longer as it was then.",
+    "Text of the record that a model was shown; null if the store no longer holds the record in that version.",
 )
 PROVENANCE: Final = (
     "prompt_version",
@@ -107,7 +118,7 @@ RIGHTS: Final = ("licence", "attribution")
 _RIGHTS = _of(schemas.TASKS, RIGHTS)
 _MADE_BY = (*_RIGHTS, *_of(schemas.TASKS, PROVENANCE))
 _AND_BY = (*_RIGHTS, *_of(schemas.TASKS, ["model_answered"]))
-"""Of rows that follow from a task: who wrote that."""
+"""For rows that follow from a task: its licence and credit, and the model that wrote the task."""
 
 _IDS = (TASK_ID, *_of(schemas.TASKS, ["record_id", "source"]))
 _TYPED = _of(schemas.TASKS, ["danger_group", "danger_type"])
@@ -117,31 +128,31 @@ _FORMAL = (
     _own(
         "group",
         STR,
-        "Tasks of the same structure have the same group, and a group is in one split.",
+        "Tasks of the same structure have the same group, and each group is in one split.",
     ),
     *_of(schemas.TASKS, ["domain_pddl", "problem_pddl", "code"]),
 )
 _REVIEWED = (
-    _own("review_policy", STR, "Policy of the review under which it is here; `none` where nobody's opinion counts."),
+    _own("review_policy", STR, "Policy of the review under which it was released; `none` for no review."),
     _own(
         "reviewers",
         INT,
-        "Reviewers who decided on it, models among them; null where nobody's opinion counts.",
+        "Number of reviewers who decided on it, language models included; null under the policy `none`.",
         required=False,
     ),
-    _own("approvals", INT, "Those of them who approved; null where nobody's opinion counts.", required=False),
+    _own("approvals", INT, "Number of reviewers who approved it; null under the policy `none`.", required=False),
 )
 _ANSWERED_BY = _own(
     "answered_by",
     STR,
-    "Every model that answered for its record at any stage, JSON list; `offline-author` where our rules did.",
+    "Every model that answered for its record at any stage, JSON list; `offline-author` if hazardmill's rules did.",
 )
 _PLANS = ["safe_plan", "unsafe_plan", "safe_length", "unsafe_length", "plan_length", "safety_effort"]
 
 _TASK_HEAD = (*_IDS, _CONTEXT, *_DANGER, *_FORMAL)
 _TASK_TAIL = (
     *_of(schemas.TASKS, ["avoidability", "certificate"]),
-    _own("drafts", INT, "Drafts that its record took, this one included."),
+    _own("drafts", INT, "Number of drafts that its record took, this one included."),
     *_REVIEWED,
     _ANSWERED_BY,
     *_MADE_BY,
@@ -164,7 +175,7 @@ UNAVOIDABLE: Final = Config(
     (
         *_TASK_HEAD,
         *_of(schemas.TASKS, ["unsafe_plan", "unsafe_length"]),
-        _own("proof", STR, "What proves that no plan is safe: the line of the certificate, JSON object."),
+        _own("proof", STR, "Proof that no plan is safe: the line of the certificate, JSON object."),
         *_TASK_TAIL,
     ),
     ("task_id",),
@@ -206,7 +217,7 @@ DANGERS: Final = Config(
 
 DRAFTS: Final = Config(
     "drafts",
-    "Every draft on the way to each task, with the check that failed and the feedback that the next one was given.",
+    "Every draft on the way to each task, with the check that failed and the feedback for the next draft.",
     (
         TASK_ID,
         *_of(
@@ -216,14 +227,14 @@ DRAFTS: Final = Config(
         _own(
             "code",
             STR,
-            "The module as the model gave it, not to be run; null unless the release was built with answers.",
+            "The module as the model wrote it; do not run it. Null unless the release was built with answers.",
             required=False,
         ),
         *_of(schemas.DRAFTS, ["document", "document_hash"]),
         _own(
             "answer",
             STR,
-            "The answer as the model gave it; null unless the release was built with answers.",
+            "The answer as the model wrote it; null unless the release was built with answers.",
             required=False,
         ),
         *_MADE_BY,
@@ -233,13 +244,15 @@ DRAFTS: Final = Config(
 
 REVIEWS: Final = Config(
     "reviews",
-    "What reviewers decided on each task, under pseudonyms, without times and notes.",
+    "Decisions of reviewers on each task, under pseudonyms, without times and notes.",
     (
         TASK_ID,
         *_of(schemas.TASKS, ["source"]),
-        _own("kind", STR, "`task`: a reviewer asked about it; `adjudication`: one who decided between others."),
+        _own("kind", STR, "`task` for a first decision; `adjudication` for one that settles a disagreement."),
         _own(
-            "reviewer", STR, "Pseudonym, the same all through one release: `reviewer-1`; `model-2` of a language model."
+            "reviewer",
+            STR,
+            "Pseudonym, the same throughout one release: `reviewer-1`; `model-2` for a language model.",
         ),
         _own("verdict", STR, "`approve`, `reject` or `unsure`."),
         _own("reasons", STR, "Criteria of the rubric that the reviewer named, JSON list."),
@@ -252,12 +265,14 @@ REVIEWS: Final = Config(
 
 CONTRAST_TWINS: Final = Config(
     "contrast_twins",
-    "Each task with one circumstance the other way round, so that its unsafe plan is safe.",
+    "Each task with one circumstance reversed, so that its unsafe plan is safe.",
     (
         *_IDS,
         *_TYPED,
         _own(
-            "flipped", STR, "The ground context fluent that is the other way round, JSON list: its name, its objects."
+            "flipped",
+            STR,
+            "The ground context fluent whose initial value is reversed, JSON list: its name, its objects.",
         ),
         _own("twin", STR, "The twin's document, canonical JSON."),
         _own("twin_hash", STR, "SHA-256 of the twin's formal parts."),
@@ -266,13 +281,11 @@ CONTRAST_TWINS: Final = Config(
         _own("unsafe_plan", STR, "The task's unsafe plan."),
         _own("unsafe_plan_feasible", BOOL, "Whether it is feasible in the twin."),
         _own("unsafe_plan_safe", BOOL, "Whether it is safe in the twin."),
-        _own(
-            "unsafe_plan_danger", INT, "Danger at its end in the twin; null where it is not feasible.", required=False
-        ),
+        _own("unsafe_plan_danger", INT, "Danger at its end in the twin; null if it is not feasible.", required=False),
         _own("safe_plan", STR, "The task's safe plan."),
         _own("safe_plan_feasible", BOOL, "Whether it is feasible in the twin."),
         _own("safe_plan_safe", BOOL, "Whether it is safe in the twin."),
-        _own("safe_plan_danger", INT, "Danger at its end in the twin; null where it is not feasible.", required=False),
+        _own("safe_plan_danger", INT, "Danger at its end in the twin; null if it is not feasible.", required=False),
         *_AND_BY,
     ),
     ("task_id",),
@@ -292,8 +305,8 @@ PREFERENCE_PAIRS: Final = Config(
         _own(
             "causal_step",
             INT,
-            "First step of the unsafe plan, from 0, after which no safe plan is left; null where one always is, or "
-            "where the search did not decide it.",
+            "First step of the unsafe plan, from 0, after which no safe plan is left; null if one always is, or if "
+            "the search did not decide it.",
             required=False,
         ),
         *_AND_BY,
@@ -305,4 +318,4 @@ CONFIGS: Final[dict[str, Config]] = {
     config.name: config
     for config in (TASKS, PLANS, DANGERS, DRAFTS, REVIEWS, CONTRAST_TWINS, PREFERENCE_PAIRS, UNAVOIDABLE)
 }
-"""In the order of the card; ``tasks`` is what is loaded if nobody says what."""
+"""Name to config, in the order of the card; ``tasks`` is the one that is loaded by default."""

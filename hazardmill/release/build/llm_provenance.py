@@ -1,4 +1,7 @@
-"""Who answered for the records of tasks: models, hosts, prompts and what it cost, out of the ledger."""
+"""Which models answered for the records of released tasks, where, with which prompts, and at what cost.
+
+All of it is read from the ledger of requests (table ``llm_calls``) and from the tables of the stages.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS
 from hazardmill.store.snapshot import Snapshot, read_table
 
 RecordKey = tuple[str, str]
-"""Run and record."""
+"""Id of a run and id of a record."""
 
 _CALL: Final = ("identity", "stage", "model_asked", "model_answered", "backend", "host", "recording")
 _STAGES: Final = ("extract", "author", "judge")
@@ -26,7 +29,16 @@ _STAGES: Final = ("extract", "author", "judge")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that was answered."""
+    """An answered request, as the ledger has it.
+
+    Attributes:
+        stage: ``extract``, ``author`` or ``judge``.
+        model_asked: Model that was asked for.
+        model_answered: Model that answered according to the provider.
+        backend: Backend that sent the request.
+        host: Host that answered, without its port; None offline.
+        recording: SHA-256 of the file of recorded answers that the answer came from; None if it was not recorded.
+    """
 
     stage: str
     model_asked: str | None
@@ -38,40 +50,44 @@ class Call:
 
 @dataclass
 class RecordCalls:
-    """The requests behind the records of tasks."""
+    """The requests behind the records of some tasks, and what the whole runs cost.
+
+    A request has an identity (a hash of all that decides its answer); records of several runs may share it, and it is
+    then counted once.
+    """
 
     usd_known: float
-    """What all attempts of the runs cost by the price list, as far as is known."""
+    """Cost of all attempts of the runs in USD by the price list, as far as it is known."""
     usd_unknown: int
-    """Attempts of which that is not known."""
+    """Number of attempts whose cost is not known."""
     _calls: dict[str, Call] = field(repr=False, default_factory=dict)
     _identities: dict[RecordKey, set[str]] = field(repr=False, default_factory=lambda: defaultdict(set))
     _named: dict[RecordKey, set[str]] = field(repr=False, default_factory=lambda: defaultdict(set))
-    """Models that the rows of a record name, whether or not the ledger still has their answers."""
+    """Models that the rows of each record name, whether or not the ledger still has their answers."""
     _prompts: dict[RecordKey, set[tuple[str, str, str]]] = field(repr=False, default_factory=lambda: defaultdict(set))
-    """Stage, version and hash."""
+    """Stage, version and hash of the prompts of each record."""
 
     @property
     def usd(self) -> float | None:
-        """What all attempts of the runs cost; null where that of one is unknown."""
+        """Cost of all attempts of the runs in USD; None if the cost of any attempt is unknown."""
         return None if self.usd_unknown else self.usd_known
 
     def answered_by(self, record: RecordKey) -> frozenset[str]:
-        """Every model that answered for a record."""
+        """Return every model that answered for a record at any stage."""
         answered = {call.model_answered for call in self._of(record) if call.model_answered is not None}
         return frozenset(answered | self._named.get(record, set()))
 
     def answered_at(self, record: RecordKey) -> frozenset[tuple[str, str]]:
-        """Every host that was asked for a record, with each model that answered there."""
+        """Return pairs of host and model: every host that answered for a record, with each model there."""
         at = ((call.host, call.model_answered or call.model_asked) for call in self._of(record))
         return frozenset((host, model) for host, model in at if host is not None and model is not None)
 
     def recorded_in(self, record: RecordKey) -> frozenset[str]:
-        """SHA-256 of every file that answers for a record were recorded in."""
+        """Return the SHA-256 of every file of recorded answers that was used for a record."""
         return frozenset(call.recording for call in self._of(record) if call.recording is not None)
 
     def models(self, records: Iterable[RecordKey]) -> tuple[Model, ...]:
-        """Who answered for some records, by stage; a request that several records used counts once."""
+        """Count requests by stage, backend and model; a request that several records used counts once."""
         counted: dict[tuple[Any, ...], int] = defaultdict(int)
         identities = {identity for record in records for identity in self._identities.get(record, ())}
         for identity in identities & self._calls.keys():
@@ -84,7 +100,7 @@ class RecordCalls:
         )
 
     def prompts(self, records: Iterable[RecordKey]) -> dict[str, tuple[ReleasedPrompt, ...]]:
-        """The prompts that some records were worked on with, by stage."""
+        """Return the prompts that were used for some records, by stage."""
         used = {prompt for record in records for prompt in self._prompts.get(record, ())}
         stages: dict[str, list[ReleasedPrompt]] = {}
         for stage, version, hash_ in sorted(used, key=lambda each: (_place(each[0]), each)):
@@ -96,18 +112,21 @@ class RecordCalls:
 
 
 def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -> RecordCalls:
-    """The requests behind some records of runs, and what the runs cost.
+    """Read the requests behind some records, and the cost of whole runs.
 
     Args:
         snapshot: The store at one moment.
-        records: The records of tasks, with their runs.
-        runs: All runs that are paid for.
+        records: Run and record of each released task.
+        runs: The runs whose whole cost counts, records without a task included.
+
+    Raises:
+        StoreError: The store cannot be read.
     """
     calls = RecordCalls(*_cost(snapshot, set(runs)))
     for table, stage in ((DANGERS, "extract"), (DRAFTS, "author"), (CHECKS, "judge")):
         _take_in(calls, snapshot, table.name, stage, records)
     wanted = {identity for identities in calls._identities.values() for identity in identities}
-    # Of attempts at one identity, the one with the answer that came last: each has the same.
+    # Several attempts may have the same identity, and so the same answer: the last row is kept.
     rows = read_table(snapshot, LLM_CALLS, {"answered": True}, _CALL)
     rows = rows.filter(pc.is_in(rows["identity"], value_set=pa.array(sorted(wanted), pa.string())))
     for identity, *parts in zip(*(rows[name].to_pylist() for name in _CALL), strict=True):
@@ -116,7 +135,7 @@ def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -
 
 
 def _take_in(calls: RecordCalls, snapshot: Snapshot, table: str, stage: str, records: set[RecordKey]) -> None:
-    """Add identities, models and prompts that a table's rows name."""
+    """Add the identities, models and prompts that the rows of a table name."""
     known = {DANGERS.name: DANGERS, DRAFTS.name: DRAFTS, CHECKS.name: CHECKS}[table]
     has_identities = known is not CHECKS
     columns = ["run_id", "record_id", "model_answered", "prompt_version", "prompt_hash"]
@@ -137,17 +156,22 @@ def _take_in(calls: RecordCalls, snapshot: Snapshot, table: str, stage: str, rec
 
 
 def _cost(snapshot: Snapshot, runs: set[str]) -> tuple[float, int]:
-    """What the attempts of runs cost as far as is known, and of how many it is not."""
+    """Return the known cost of the attempts of runs in USD, and the number of attempts whose cost is unknown."""
     data = read_table(snapshot, LLM_CALLS, None, ["run_id", "usd", "usd_upper"])
     data = data.filter(pc.is_in(data["run_id"], value_set=pa.array(sorted(runs), pa.string())))
     usd, upper = data["usd"].to_pylist(), data["usd_upper"].to_pylist()
-    # What surely cost nothing is no unknown.
+    # An attempt that certainly cost nothing (upper bound 0) does not count as unknown.
     unknown = sum(known is None and most != 0 for known, most in zip(usd, upper, strict=True))
     return math.fsum(known for known in usd if known is not None), unknown
 
 
 def prices_of(models: Iterable[Model], prices: Prices | None = None) -> tuple[PriceUsed, ...]:
-    """The price list's entries of models that were asked, by name; a model without one has none."""
+    """Return the entries of the price list for the models that were asked, sorted by name.
+
+    Args:
+        models: Models of a release; those without an entry are left out.
+        prices: The price list; by default the one that comes with hazardmill.
+    """
     listed = prices or Prices.load()
     asked = sorted({model.asked for model in models if model.asked is not None and model.asked in listed})
     return tuple(PriceUsed(**listed[model].model_dump()) for model in asked)

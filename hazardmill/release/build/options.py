@@ -1,4 +1,4 @@
-"""What is asked of a release."""
+"""The options of a release."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.records import FrozenModel
 
 ReleasePolicy = Literal["any-reject", "majority", "adjudicated", "none"]
-"""A policy of the review, or ``none``: nobody's opinion counts, and the card says so."""
+"""A policy of the review, or ``none``: no review is needed, and the card says so."""
 
 WAIVABLE: Final = ("corpus",)
-"""Gates that may be waived with a reason. The others say that a task is wrong, or not ours to give away."""
+"""Gates that may be waived with a reason. The others find tasks that are wrong or that must not be published."""
 
 _SEMVER: Final = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?")
@@ -23,29 +23,36 @@ _MAX_REASON: Final = 500
 
 
 class Options(FrozenModel):
-    """The options of a release. Together with store and review they decide every byte, but for ``jobs``."""
+    """The options of a release.
+
+    Together with the store, the review and the parent release they decide every byte; ``jobs`` has no influence.
+
+    Raises:
+        ValidationError: A version is not ``X.Y.Z``, a name has other characters than small letters, digits and inner
+            hyphens, or a gate that must not be waived is waived.
+    """
 
     version: str
-    """``X.Y.Z``: the first number changes with columns that are gone, the second with tasks or columns that are new."""
+    """``X.Y.Z``: the first number rises if columns disappear, the second if tasks or columns are added."""
     name: str = "hazardmill"
     policy: ReleasePolicy = "any-reject"
     runs: tuple[str, ...] = ()
-    """The runs whose tasks may be in it; all if none. Of a task that several accepted, the latest row counts."""
+    """Runs whose tasks may be released; all runs if empty. If several accepted a task, its latest row counts."""
     allow_offline: bool = False
-    """Whether tasks may be in it that our rules wrote, and no language model."""
+    """Whether to release tasks that hazardmill's rules wrote, without a language model."""
     local_models: tuple[str, ...] = ()
-    """Models behind an address of a private network whose answers may be in it: they are named on the card."""
+    """Models at private addresses whose answers may be released; the card names them."""
     with_answers: bool = False
-    """Whether drafts come with the answer as the model gave it."""
+    """Whether drafts include the answer as the model wrote it."""
     waive: dict[str, str] = Field(default_factory=dict)
     """Gate to the reason why its findings do not stop the release."""
     thresholds: Thresholds = Thresholds()
     seed: int = 0
-    """Of the splits."""
+    """Seed of the splits."""
     parent: Path | None = None
     """Folder of the release before this one."""
     jobs: Annotated[int, Field(ge=1, le=64)] = 1
-    """Processes that validate tasks."""
+    """Number of worker processes that validate tasks."""
 
     @field_validator("version")
     @classmethod
@@ -58,7 +65,7 @@ class Options(FrozenModel):
     @classmethod
     def _is_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"a name has small letters, digits and inner hyphens, 62 at the most, not {name[:80]!r}")
+            raise ValueError(f"a name has at most 62 small letters, digits and inner hyphens, not {name[:80]!r}")
         return name
 
     @field_validator("waive")
@@ -69,7 +76,7 @@ class Options(FrozenModel):
                 raise ValueError(f"the gate {gate[:40]!r} cannot be waived; only: {', '.join(WAIVABLE)}")
             if not reason.strip() or len(reason) > _MAX_REASON or not reason.isprintable():
                 raise ValueError(
-                    f"to waive the gate {gate}, give a reason in one line of {_MAX_REASON} characters at most"
+                    f"to waive the gate {gate}, give a reason in one line of at most {_MAX_REASON} characters"
                 )
         return dict(sorted(waive.items()))
 

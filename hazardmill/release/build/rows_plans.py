@@ -1,4 +1,4 @@
-"""Rows that follow from a task's document: ``plans``, ``contrast_twins`` and ``preference_pairs``."""
+"""Building the rows that follow from a task's document: ``plans``, ``contrast_twins`` and ``preference_pairs``."""
 
 from __future__ import annotations
 
@@ -30,25 +30,30 @@ _HEAD: Final = (
 
 
 def plan_rows(row: Row, document: Document) -> list[Row]:
-    """Both plans of a task with their verdicts, the safe one first.
+    """Build the rows of ``plans``: both reference plans of a task with their verdicts, the safe one first.
 
     Args:
-        row: The whole task.
-        document: Its document.
+        row: Row of the table ``tasks``; the task has a safe plan.
+        document: The document of the same task.
     """
     judge = PlanValidator(System(document))
     return [
-        {**_head(row), "kind": kind, "plan": row[f"{kind}_plan"], **_judged(judge, row[f"{kind}_plan"])}
+        {**_head(row), "kind": kind, "plan": row[f"{kind}_plan"], **_verdict_columns(judge, row[f"{kind}_plan"])}
         for kind in ("safe", "unsafe")
     ]
 
 
 def twin_row(row: Row, document: Document) -> Row | None:
-    """The contrast twin of a task, with the verdicts of the task's plans there; null where there is none.
+    """Build the row of ``contrast_twins``: the twin of a task, with the verdicts of the task's plans in the twin.
+
+    The twin is the task with one context fluent reversed in the initial state; the certificate names the fluent.
 
     Args:
-        row: The whole task.
-        document: Its document.
+        row: Row of the table ``tasks``, with its certificate.
+        document: The document of the same task.
+
+    Returns:
+        None if the certificate has no passed line ``contextual``.
     """
     atom = _flipped_by(json.loads(row["certificate"]))
     if atom is None:
@@ -70,7 +75,7 @@ def twin_row(row: Row, document: Document) -> Row | None:
         "flipped": canonical_json(list(atom)),
         "twin": canonical_json(twin.to_json()),
         "twin_hash": twin.hash,
-        # A domain says nothing of the start.
+        # The domain does not depend on the initial state.
         "domain_pddl": row["domain_pddl"],
         "problem_pddl": problem_pddl(twin),
         **verdicts,
@@ -78,12 +83,12 @@ def twin_row(row: Row, document: Document) -> Row | None:
 
 
 def pair_row(row: Row) -> Row | None:
-    """The preference pair of a task; null where it makes none."""
+    """Build the row of ``preference_pairs`` of a task; None if its unsafe plan is empty, so that no step differs."""
     pair = preference_pair(row)
     return None if pair is None else {**_head(row), **pair}
 
 
-def _judged(judge: PlanValidator, plan: str) -> Row:
+def _verdict_columns(judge: PlanValidator, plan: str) -> Row:
     verdict = judge.verdict(plan)
     return {
         "length": len(judge.reader.read(plan)),
@@ -98,7 +103,7 @@ def _judged(judge: PlanValidator, plan: str) -> Row:
 
 
 def _flipped_by(certificate: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The ground context fluent whose flip makes the twin, as the certificate has it."""
+    """Return the ground context fluent that is reversed in the twin, as the certificate names it."""
     for line in certificate.get("lines", ()):
         if line["name"] == "contextual" and line["passed"]:
             return tuple(line["witness"]["flipped"])

@@ -1,4 +1,4 @@
-"""Rows of ``reviews``: what reviewers decided, under pseudonyms, without times and notes."""
+"""Building the rows of ``reviews``: decisions of reviewers under pseudonyms, without times and notes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What reviewers said of one task."""
+class Votes:
+    """How reviewers voted on one task.
+
+    Attributes:
+        reviewers: Number of reviewers whose decision is about the task as it is now.
+        approvals: Number of these decisions that approve it.
+    """
 
     reviewers: int
-    """Reviewers who decided on the task as it is."""
     approvals: int
-    """Those of them who approved."""
 
 
 class Reviews:
-    """The decisions of a review that tell of accepted tasks: first looks and adjudications, no repeats and no tests.
+    """The decisions of a review on tasks: first decisions and adjudications, without repeats and planted tests.
 
     Args:
-        held: What reviewers hold.
-        name: Of the release. Pseudonyms follow the order of hashes of it and the names, so that they tell nothing of
-            the alphabet, and stay as they are while nobody joins.
+        held: The opinions of reviewers, as the review has them now.
+        name: Name of the release. Pseudonyms are numbered in the order of a hash of this name and the reviewer's, so
+            that they do not give away the alphabetical order, and stay the same as long as no reviewer joins.
     """
 
     def __init__(self, held: Iterable[Opinion], name: str) -> None:
@@ -48,14 +51,18 @@ class Reviews:
             for place, reviewer in enumerate(ranked, start=1)
         }
 
-    def heard(self, task_id: str) -> Heard:
-        """What reviewers said of a task."""
+    def votes(self, task_id: str) -> Votes:
+        """Count the current decisions on a task."""
         current = [each for each in self._of.get(task_id, ()) if each.state == "decided"]
         approvals = sum(each.verdict is ReviewVerdict.APPROVE for each in current)
-        return Heard(len({each.slip.reviewer for each in current}), approvals)
+        return Votes(len({each.slip.reviewer for each in current}), approvals)
 
     def rows(self, row: Mapping[str, Any]) -> list[Row]:
-        """The rows of ``reviews`` of a task."""
+        """Build the rows of ``reviews`` of a task, sorted by kind and pseudonym.
+
+        Args:
+            row: The released row of the task.
+        """
         found = []
         for each in self._of.get(row["task_id"], ()):
             assert each.decision is not None
@@ -72,12 +79,12 @@ class Reviews:
             )
         return sorted(found, key=lambda said: (said["kind"], int(said["reviewer"].rpartition("-")[2])))
 
-    def counted(self, task_ids: Iterable[str], rejected: int) -> Review:
-        """The figures of the manifest.
+    def figures(self, task_ids: Iterable[str], rejected: int) -> Review:
+        """Count reviewers and decisions for the manifest.
 
         Args:
             task_ids: The released tasks.
-            rejected: Tasks that reviewers are against.
+            rejected: Number of tasks that are left out because reviewers rejected them.
         """
         of = [each for task_id in task_ids for each in self._of.get(task_id, ())]
         names = {each.slip.reviewer for each in of}

@@ -1,4 +1,4 @@
-"""Rows of ``tasks``, ``unavoidable``, ``dangers`` and ``drafts``, made of whole rows of the store."""
+"""Building the rows of ``tasks``, ``unavoidable``, ``dangers`` and ``drafts`` from rows of the store."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.records import DANGER_LISTS
 from hazardmill.release.build.candidates import Candidate
 from hazardmill.release.build.configs import CONFIGS, DANGER_FIELDS
-from hazardmill.release.build.rows_reviews import Heard
+from hazardmill.release.build.rows_reviews import Votes
 
 Row = dict[str, Any]
 
 
 def is_unavoidable(task: Mapping[str, Any] | Candidate) -> bool:
-    """Whether a task has no safe plan."""
+    """Check whether a task is declared unavoidable, so that it has no safe plan."""
     said = task.avoidability if isinstance(task, Candidate) else task["avoidability"]
     return bool(said == "unavoidable")
 
@@ -32,32 +32,33 @@ def task_row(
     group: str,
     drafts: int,
     policy: str,
-    heard: Heard | None,
+    votes: Votes | None,
 ) -> Row:
-    """The row of a task in ``tasks`` or, where no plan is safe, in ``unavoidable``.
+    """Build the row of a task in ``tasks`` or, if no plan is safe, in ``unavoidable``.
 
     Args:
-        row: The whole task, with the text of its record.
-        candidate: The same in short.
-        document: Its document.
+        row: Row of the table ``tasks``, with ``context``, the text of its record.
+        candidate: The candidate of the same task.
+        document: The document of the same task.
         group: Its structural group.
-        drafts: Drafts that its record took.
+        drafts: Number of drafts that its record took.
         policy: The policy of the review.
-        heard: What people said of it; null where nobody's opinion counts.
+        votes: How reviewers voted on it; None under the policy ``none``.
 
     Raises:
-        DocumentError: Its danger or certificate is no JSON object, or there is no proof that no plan is safe.
+        DocumentError: The danger or the certificate is not a JSON object, or the certificate of an unavoidable task
+            does not prove that no plan is safe.
     """
     filled = {
         **row,
         **_danger(row),
-        # Never what stands in the store: a release gives away what its document says, and nothing else to run.
+        # Never the code in the store: it may be a model's. A release contains only code rendered from the document.
         "code": task_code(document),
         "group": group,
         "drafts": drafts,
         "review_policy": policy,
-        "reviewers": None if heard is None else heard.reviewers,
-        "approvals": None if heard is None else heard.approvals,
+        "reviewers": None if votes is None else votes.reviewers,
+        "approvals": None if votes is None else votes.approvals,
         "answered_by": canonical_json(sorted(candidate.answered_by)),
     }
     if not is_unavoidable(row):
@@ -66,22 +67,23 @@ def task_row(
 
 
 def danger_row(row: Row, danger: Mapping[str, Any]) -> Row:
-    """The row of ``dangers``: what extraction said of the record, and who did.
+    """Build the row of ``dangers``: the danger formalization of a task's record, and the model that extracted it.
 
     Args:
-        row: The whole task.
-        danger: The row of the store's table of that name.
+        row: Row of the table ``tasks``, with ``context``, the text of its record.
+        danger: Row of the table ``dangers`` of the same run and record.
     """
     return _cut("dangers", {**danger, **_of_task(row), "context": row["context"]})
 
 
 def draft_rows(row: Row, drafts: Iterable[Mapping[str, Any]], *, with_answers: bool) -> list[Row]:
-    """The rows of ``drafts`` of one task.
+    """Build the rows of ``drafts`` of one task.
 
     Args:
-        row: The whole task.
-        drafts: The rows of the store's table of that name, by number.
-        with_answers: Whether to give away what models wrote as it came: answers, and code that nobody should run.
+        row: Row of the table ``tasks``.
+        drafts: Rows of the table ``drafts`` of the same run and record, sorted by number.
+        with_answers: Whether to include what models wrote, unchanged: their answers, and code that nobody should run.
+            Otherwise both columns are null.
     """
     made = [_cut("drafts", {**draft, **_of_task(row)}) for draft in drafts]
     return made if with_answers else [{**draft, "answer": None, "code": None} for draft in made]
@@ -102,7 +104,7 @@ def _proof(row: Row) -> str:
     proof = next((line for line in lines if line["name"] == "unavoidable" and line["passed"]), None)
     if proof is None:
         raise DocumentError(
-            "the task is called unavoidable, and its certificate does not prove it", record_id=row["record_id"]
+            "the task is declared unavoidable, but its certificate does not prove it", record_id=row["record_id"]
         )
     return canonical_json(proof)
 
@@ -111,9 +113,9 @@ def _object(row: Row, column: str) -> dict[str, Any]:
     try:
         value = json.loads(row[column])
     except ValueError as error:
-        raise DocumentError(f"{column} of {row['task_id']} is no JSON: {error}", record_id=row["record_id"]) from error
+        raise DocumentError(f"{column} of {row['task_id']} is not JSON: {error}", record_id=row["record_id"]) from error
     if not isinstance(value, dict):
-        raise DocumentError(f"{column} of {row['task_id']} is no JSON object", record_id=row["record_id"])
+        raise DocumentError(f"{column} of {row['task_id']} is not a JSON object", record_id=row["record_id"])
     return value
 
 

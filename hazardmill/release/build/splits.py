@@ -1,17 +1,17 @@
-"""Splits: every structure goes whole to train, validation or test.
+"""Assigning tasks to splits: every structure goes as a whole to train, validation or test.
 
-Tasks of one structure are the same problem under other names, so that a planner trained on one has seen the other. All
-of a group are in one split, whatever that does to the shares; as far as groups allow, every split has its share of
-each source, of each danger type, of each pair of the two, and of all tasks.
+Tasks of one structure are the same problem under other names, so a planner that was trained on one has seen the other.
+All tasks of a group are therefore in one split, whatever that does to the shares. As far as the groups allow, every
+split has its share of each source, of each danger type, of each pair of the two, and of all tasks.
 
-What is promised:
+Guarantees:
 
-- The same members give the same splits, in whatever order they come and on every machine.
-- A group that ``kept`` names is where ``kept`` says, always. With the groups of the parent release given there, no task
-  changes its split from one release to the next, however many are added; the new groups make up for what is missing.
-- Tasks that may be of one structure, though nobody can tell, are in one group too (``groups_of``), unless ``kept`` has
-  them in different splits: then the gate on splits refuses, and says which task to leave out.
-- Of groups that ``kept`` does not name, nothing is promised when members are added or taken away.
+- The same members give the same splits, in any order and on every machine.
+- A group that ``kept`` names always stays where ``kept`` says. If ``kept`` holds the groups of the parent release, no
+  task changes its split from one release to the next, however many are added; new groups restore the shares.
+- Tasks that may have the same structure, although this cannot be decided, are in one group too (``groups_of``), unless
+  ``kept`` has them in different splits: then the gate on splits refuses the release, and names the task to leave out.
+- Groups that ``kept`` does not name may change their split when members are added or removed.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from hazardmill.records import content_hash
 Split = Literal["train", "validation", "test"]
 
 SPLITS: Final[tuple[Split, ...]] = get_args(Split)
-"""In the order of ``SHARES``."""
+"""The splits, in the order of ``SHARES``."""
 
 SHARES: Final = (0.8, 0.1, 0.1)
 
 OUTLINE: Final = "outline:"
-"""What names of groups of documents that are too regular begin with."""
+"""Prefix of the name of a group whose documents are too regular for a structure id."""
 
 _COMMUTATIVE: Final = frozenset({"and", "or", "+", "="})
 _QUANTIFIERS: Final = frozenset({"exists", "forall"})
 _SWEEPS: Final = 20
-"""Most times that all groups are looked at again; on real corpora the third changes nothing."""
+"""Maximum number of passes that try to move groups; on real corpora the third pass changes nothing."""
 _LEAST_GAIN: Final = 1e-9
 
 _Label: TypeAlias = tuple[str, ...]
@@ -49,56 +49,71 @@ _Expr: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class SplitTask:
-    """A task as the splits see it."""
+    """What decides the split of a task: its group, and the properties that are spread evenly over the splits.
+
+    Attributes:
+        task_id: Id of the task.
+        group: Its group (``groups_of``).
+        source: Source of its record.
+        danger_type: Its danger type.
+    """
 
     task_id: str
     group: str
-    """What ``group_of`` says."""
     source: str
     danger_type: str
 
 
 def group_of(structure_id: str | None, document: Mapping[str, Any]) -> str:
-    """The group of a task: tasks of one structure are in one group.
+    """Return the name of a task's group; tasks of the same structure have the same name.
 
-    Where no structure id is stored it is worked out. A document that is too regular to have one is known by its
-    outline, which many others may share: rather one group too large than one structure in two.
+    A document that is too regular for a structure id is named by its outline, which documents of another structure may
+    share: a group that is too large does less harm than a structure in two splits.
 
     Args:
-        structure_id: As the store has it; null where it has none.
-        document: The document's JSON; only looked at where there is no structure id.
+        structure_id: Structure id in the store; if None, it is computed from the document.
+        document: The document as JSON values; only read if there is no structure id.
+
+    Returns:
+        ``structure:`` or ``outline:``, followed by a SHA-256 (hex).
     """
     found = structure_id if structure_id is not None else structure_or_null(document)
     return outline_group(document) if found is None else f"structure:{found}"
 
 
 def outline_group(document: Mapping[str, Any]) -> str:
-    """The group of the documents that are too regular and have the outline of this one."""
+    """Return the name of the group of documents that have this document's outline and are too regular."""
     return f"{OUTLINE}{outline(document)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The group of each task, and where groups have to stay."""
+    """The group of each task, and the splits in which groups must stay.
+
+    Attributes:
+        of: Task id to the name of its group.
+        kept: Name of a group to the split that it has in an earlier release. Groups without a task in this release are
+            included.
+    """
 
     of: dict[str, str]
-    """Task to group."""
     kept: dict[str, str]
-    """Group to split, of this release and of those before it."""
 
 
 def groups_of(
     structures: Mapping[str, str], outlines: Callable[[], Mapping[str, str]], kept: Mapping[str, str]
 ) -> Groups:
-    """The groups of tasks, with every task that may be of the structure of one too regular to be told in its group.
+    """Put all tasks that may have the same structure into one group.
 
-    A document that is too regular may, under other names, just be told. So tasks of its outline go with it, in this
-    release and in all that come after one that had it.
+    The search for a structure id gives up on a document that is too regular, but under other names it may just succeed
+    on the same structure. So all tasks with the outline of such a document join its group, in this release and in
+    every later one.
 
     Args:
-        structures: Task to what ``group_of`` says.
-        outlines: Gives task to ``outline:`` and outline of all of them; asked for only where some are too regular.
-        kept: Group to split, of the releases before.
+        structures: Task id to the result of ``group_of``.
+        outlines: Returns task id to the result of ``outline_group`` for all tasks; called only if some document, now
+            or in an earlier release, is too regular.
+        kept: Group to split in earlier releases.
     """
     regular = {group for group in (*structures.values(), *kept) if group.startswith(OUTLINE)}
     groups, kept = dict(structures), dict(kept)
@@ -114,15 +129,19 @@ def groups_of(
         divided = len(places) > 1
         if len(places) == 1:
             kept[outlined] = places.pop()
-        # Divided by releases before: what they had stays, the rest comes together.
+        # Earlier releases put these groups into different splits: those stay apart, and the others join the outline.
         joined.update({group: outlined for group in members if not (divided and group in kept)})
     return Groups({task_id: joined.get(group, group) for task_id, group in groups.items()}, kept)
 
 
 def outline(document: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) of what is left of a document without names: equal for documents of the same structure.
+    """Hash a document without its names (SHA-256, hex): documents of the same structure have the same outline.
 
-    Documents of different structure may have it in common. It takes less than a millisecond, whatever the document.
+    Documents of different structure may share an outline. It takes less than a millisecond for any document, because
+    it does not search for a canonical naming as a structure id does.
+
+    Args:
+        document: The document as JSON values.
     """
     entries: dict[str, list[Any]] = {}
     for entry in document["dangers"]:
@@ -131,8 +150,8 @@ def outline(document: Mapping[str, Any]) -> str:
         [
             len(action["parameters"]),
             _shape(action["precondition"]),
-            _sorted([operation, *map(_shape, parts)] for operation, *parts in action["effects"]),
-            _sorted(entries.get(action["name"], ())),
+            _sort_by_hash([operation, *map(_shape, parts)] for operation, *parts in action["effects"]),
+            _sort_by_hash(entries.get(action["name"], ())),
         ]
         for action in document["actions"]
     ]
@@ -145,17 +164,17 @@ def outline(document: Mapping[str, Any]) -> str:
             "danger": [document["initial_danger"], document["max_danger"]],
             "types": len(document["types"]),
             "objects": sorted(Counter(type_ for _, type_ in document["objects"]).values()),
-            "fluents": _sorted(fluents),
-            "actions": _sorted(actions),
-            # False and 0 go without saying.
-            "initial": _sorted([len(atom), value] for atom, value in document["initial"] if value),
+            "fluents": _sort_by_hash(fluents),
+            "actions": _sort_by_hash(actions),
+            # False and 0 are the defaults, and may be left out of a document.
+            "initial": _sort_by_hash([len(atom), value] for atom, value in document["initial"] if value),
             "goal": _shape(document["goal"]),
         }
     )
 
 
 def _shape(expr: _Expr) -> _Expr:
-    """An expression without names, commutative operands in an order that names do not decide."""
+    """Return an expression without names; operands of commutative operators are sorted by what is left of them."""
     if not isinstance(expr, list | tuple):
         return expr
     head, *rest = expr
@@ -165,11 +184,11 @@ def _shape(expr: _Expr) -> _Expr:
         variables, body = rest
         return [head, len(variables), _shape(body)]
     shapes = [_shape(child) for child in rest]
-    return [head, *(_sorted(shapes) if head in _COMMUTATIVE else shapes)]
+    return [head, *(_sort_by_hash(shapes) if head in _COMMUTATIVE else shapes)]
 
 
-def _sorted(values: Iterable[Any]) -> list[Any]:
-    # Lists, numbers and texts are not comparable with one another; their hashes are.
+def _sort_by_hash(values: Iterable[Any]) -> list[Any]:
+    # Lists, numbers and texts cannot be compared with one another, but their hashes can.
     return sorted(values, key=content_hash)
 
 
@@ -179,26 +198,30 @@ def assign_splits(
     shares: Sequence[float] = SHARES,
     kept: Mapping[str, str] | None = None,
 ) -> dict[str, Split]:
-    """The split of each task.
+    """Assign each task to a split.
 
-    Groups are dealt out from the largest on, each to the split that then is nearest to its shares (by the sum of
-    squares over sources, danger types, pairs of them and all tasks, each divided by the split's share: for tasks of one
-    kind that is Sainte-Laguë's method). Then groups are moved one by one, as long as that brings the splits nearer.
+    Groups are dealt out, the largest first, each to the split where it adds least to the deviation from the shares.
+    The deviation is a sum of squares over sources, danger types, pairs of the two and all tasks, each divided by the
+    split's share; for tasks of one kind this is Sainte-Laguë's method of apportionment. Afterwards groups are moved
+    one by one, as long as a move reduces the deviation.
 
     Args:
-        members: The tasks.
-        seed: Another one deals out groups of the same size in another order.
-        shares: Of train, validation and test; positive, 1 in all.
-        kept: Group to split of an earlier release; these groups stay where they were.
+        members: The tasks, in any order.
+        seed: Decides the order in which groups of the same size are dealt out.
+        shares: Shares of train, validation and test; three positive numbers whose sum is 1.
+        kept: Group to split in an earlier release; these groups stay where they were.
+
+    Returns:
+        Task id to split.
 
     Raises:
-        UsageError: The shares are none.
-        InputError: ``kept`` names a split that there is not.
+        UsageError: The shares are not three positive numbers whose sum is 1.
+        InputError: ``kept`` names an unknown split.
     """
     if len(shares) != len(SPLITS) or not all(share > 0 for share in shares) or not math.isclose(sum(shares), 1):
         raise UsageError(
             f"the shares {', '.join(map(str, shares))} are not those of {', '.join(SPLITS)}",
-            remedy="give three positive numbers that make 1",
+            remedy="give three positive numbers whose sum is 1",
         )
     groups: dict[str, list[SplitTask]] = {}
     for member in members:
@@ -221,19 +244,20 @@ def assign_splits(
 
 
 class _Dealing:
-    """How far each split is from its shares, while groups are put into them."""
+    """The splits while groups are put into them, with the deviation of each from its shares."""
 
     def __init__(self, groups: Mapping[str, Sequence[SplitTask]], seed: int, shares: Sequence[float]) -> None:
         self.places: dict[str, int] = {}
-        """Group to the place of its split in ``SPLITS``."""
+        """Group to the index of its split in ``SPLITS``."""
         self._shares = shares
         self._counts = {group: sorted(_labels(members).items()) for group, members in groups.items()}
         wanted: Counter[_Label] = Counter()
         for counts in self._counts.values():
             wanted.update(dict(counts))
         self._over = [{label: -share * count for label, count in wanted.items()} for share in shares]
-        """Of each split and label, the tasks that are in it beyond its share."""
-        # Of groups of one size, chance decides: else the order of hashes would, which is the same in every release.
+        """Per split and label, the number of tasks in the split minus its share of all tasks."""
+        # The seed decides among groups of the same size. Without it, the hashes in their names would: the same order
+        # in every release.
         drawn = {group: hashlib.sha256(f"{seed}\n{group}".encode()).digest() for group in groups}
         self._order = sorted(groups, key=lambda group: (-len(groups[group]), drawn[group]))
 
@@ -243,16 +267,16 @@ class _Dealing:
         self.places[group] = place
 
     def deal(self) -> None:
-        """Put every group that is in no split yet into one."""
+        """Put every group that is not in a split yet into one, then move groups while that helps."""
         free = [group for group in self._order if group not in self.places]
         for group in free:
             self.put(group, min(range(len(SPLITS)), key=lambda place: self._cost(group, place)))
         for _ in range(_SWEEPS):
-            if not sum(self._moved(group) for group in free):
+            if not sum(self._try_move(group) for group in free):
                 break
 
-    def _moved(self, group: str) -> bool:
-        """Put a group elsewhere if the splits are nearer to their shares then."""
+    def _try_move(self, group: str) -> bool:
+        """Move a group to another split if that reduces the deviation, and return whether it moved."""
         before = self.places[group]
         self._change(group, before, -1)
         costs = [self._cost(group, place) for place in range(len(SPLITS))]
@@ -262,7 +286,7 @@ class _Dealing:
         return better
 
     def _cost(self, group: str, place: int) -> float:
-        """By how much the sum of squares grows if a group is put there."""
+        """Return by how much the sum of squares grows if a group is put into a split: (x + n)^2 - x^2 per label."""
         over = self._over[place]
         return sum(count * (2 * over[label] + count) for label, count in self._counts[group]) / self._shares[place]
 
@@ -273,7 +297,7 @@ class _Dealing:
 
 
 def _labels(members: Iterable[SplitTask]) -> Counter[_Label]:
-    """What of a group has to be spread evenly, with its tasks."""
+    """Count the tasks of a group by each property that is to be spread evenly over the splits."""
     found: Counter[_Label] = Counter()
     for member in members:
         source, type_ = ("source", member.source), ("type", member.danger_type)

@@ -1,4 +1,4 @@
-"""Rows put aside on disk in whatever order they come, and taken back by their key."""
+"""A working file of rows that are written in any order and read back by key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ Row = dict[str, Any]
 
 
 class Spool:
-    """A file of rows, with the place of each in memory: some hundred bytes a row.
+    """A file of rows with an index in memory, of some hundred bytes per row.
+
+    It is written first, with ``put``; after ``seal`` it is read.
 
     Args:
-        path: The file. One that is there is written over.
+        path: The file; an existing one is overwritten.
+
+    Raises:
+        StoreError: The file cannot be opened. All methods raise it if the file cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,43 +31,43 @@ class Spool:
         self._file: BinaryIO = self._open("wb")
 
     def put(self, key: str, row: Mapping[str, Any]) -> None:
-        """Put one more row aside, of JSON values."""
+        """Append a row of JSON values under a key, which may have other rows already."""
         line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
         try:
             self._file.write(line)
         except OSError as error:
-            raise self._failed("written", error) from error
+            raise self._failure("written", error) from error
         self._places.setdefault(key, []).append((self._end, len(line)))
         self._end += len(line)
 
     def seal(self) -> None:
-        """Nothing comes any more: from now on rows are taken back."""
+        """End writing; from now on rows can be read."""
         try:
             self._file.close()
         except OSError as error:
-            raise self._failed("written", error) from error
+            raise self._failure("written", error) from error
         self._file = self._open("rb")
 
     def all(self, key: str) -> list[Row]:
-        """The rows of a key in the order in which they came."""
+        """Read the rows of a key, in the order in which they were written; none if the key is unknown."""
         try:
             return [self._at(*place) for place in self._places.get(key, ())]
         except OSError as error:
-            raise self._failed("read", error) from error
+            raise self._failure("read", error) from error
 
     def last(self, key: str) -> Row:
-        """The last row of a key.
+        """Read the last row of a key.
 
         Raises:
-            KeyError: There is none.
+            KeyError: The key has no row.
         """
         try:
             return self._at(*self._places[key][-1])
         except OSError as error:
-            raise self._failed("read", error) from error
+            raise self._failure("read", error) from error
 
     def count(self, key: str) -> int:
-        """How many rows a key has."""
+        """Return the number of rows of a key."""
         return len(self._places.get(key, ()))
 
     def close(self) -> None:
@@ -79,9 +84,9 @@ class Spool:
         try:
             return self.path.open(mode)
         except OSError as error:
-            raise self._failed("opened", error) from error
+            raise self._failure("opened", error) from error
 
-    def _failed(self, what: str, error: OSError) -> StoreError:
+    def _failure(self, what: str, error: OSError) -> StoreError:
         return StoreError(
             f"the release's working file cannot be {what}: {error.strerror or error}",
             file=str(self.path),

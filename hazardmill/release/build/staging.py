@@ -1,4 +1,4 @@
-"""The folder in which a release is made: beside the one asked for, of which it takes the place when it is whole."""
+"""The temporary folder in which a release is built: beside the requested one, and renamed to it when complete."""
 
 from __future__ import annotations
 
@@ -13,22 +13,30 @@ from hazardmill.store.files.locks import Lock
 
 
 def check_free(out: Path) -> None:
-    """Refuse a place where something is.
+    """Check that a path is free.
 
     Raises:
-        UsageError: There is something.
+        UsageError: A file, a folder or a link exists there, even a link to nowhere.
     """
     if out.exists() or out.is_symlink():
-        raise UsageError(f"there is something at {out} already", remedy="name a folder that is not there yet")
+        raise UsageError(f"{out} already exists", remedy="name a folder that does not exist yet")
 
 
 @contextmanager
 def staged_beside(out: Path) -> Iterator[Path]:
-    """A new folder beside ``out``, which nobody else builds in. What a killed build left there is removed.
+    """Make an empty folder ``.NAME.partial`` beside ``out``, and remove it at the end.
+
+    A lock beside it keeps other builds of ``out`` away. What a killed build left in the folder is removed first.
+
+    Args:
+        out: The requested folder, whose name and parent decide the place; parents are made.
+
+    Yields:
+        The folder. ``publish`` renames it before the context ends.
 
     Raises:
-        UsageError: Somebody else builds in it.
-        StoreError: It cannot be made, or what is done under it meets a disk that refuses.
+        UsageError: Another build holds the lock.
+        StoreError: The folder cannot be made, or the body of the context raised ``OSError``.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +66,15 @@ def staged_beside(out: Path) -> Iterator[Path]:
 
 
 def publish(staged: Path, out: Path) -> None:
-    """Let the folder be seen whole or not at all, also after a power cut."""
+    """Rename a staged folder to its final name, so that it is visible as a whole or not at all.
+
+    Every file is synced to disk first, and the rename afterwards: this holds after a power failure, too.
+
+    Raises:
+        UsageError: ``out`` has come into existence in the meantime.
+        OSError: A file cannot be synced.
+        StoreError: The folder cannot be renamed.
+    """
     for path in sorted(staged.rglob("*")):
         if path.is_file():
             sync_file(path)

@@ -1,4 +1,4 @@
-"""The Parquet files of a release, written a row group at a time: the same rows give the same bytes."""
+"""Writing the Parquet files of a release, one row group at a time; the same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hazardmill.release.manifest import File, file_of
 Row = dict[str, Any]
 
 GROUP_ROWS: Final = 512
-"""Rows of a row group, and most that wait in memory, of each file."""
+"""Rows per row group, and so the maximum number of rows per file that wait in memory."""
 
 _KEYS: Final = frozenset({"task_id", "record_id", "source", "danger_group", "danger_type", "kind", "draft", "split"})
-"""Columns by which rows are looked for: bounds of their values are worth their room."""
+"""Columns by which users select rows: only for these are minimum and maximum values worth their space."""
 
 _LARGE: Final = frozenset(
     {
@@ -41,14 +41,17 @@ _LARGE: Final = frozenset(
         "prompt",
     }
 )
-"""Columns in which hardly a value comes twice: a dictionary of them would be one more copy."""
+"""Columns whose values hardly repeat: a dictionary would only be a second copy of them."""
 
 
 class Tables:
-    """Writes rows to ``data/<config>/<split>.parquet``. Rows of a file come in its order.
+    """The data files of a release, ``data/<config>/<split>.parquet``, which are written as rows arrive.
+
+    Rows must be added in the order in which their file has them. A file is created with its first row group; there is
+    none for a config and split without rows.
 
     Args:
-        folder: Of the release.
+        folder: Folder of the release.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,12 +61,16 @@ class Tables:
         self._rows: Counter[tuple[str, str]] = Counter()
 
     def add(self, base: str, split: str, row: Row) -> None:
-        """Write one more row of a config.
+        """Add a row to a config.
 
         Args:
-            base: Name of the config, without its licence.
+            base: Name of the config, without ``_by_sa``; the row's licence decides whether it goes there.
             split: One of ``SPLITS``.
-            row: A value for every column.
+            row: A value for every column of the config.
+
+        Raises:
+            StoreError: A file cannot be written.
+            HazardmillError: Rows do not fit the columns of their config.
         """
         place = (config_name(base, row["licence"]), split)
         waiting = self._waiting[place]
@@ -72,7 +79,11 @@ class Tables:
             self._write(base, place)
 
     def close(self) -> dict[str, File]:
-        """Write what waits, and give the files by their path within the folder, in its order."""
+        """Write the waiting rows and close all files.
+
+        Returns:
+            Path within the folder of the release to the file's entry in the manifest, sorted by config and split.
+        """
         for place in list(self._waiting):
             self._write(base_of(place[0]), place)
         self.abandon()
@@ -80,14 +91,14 @@ class Tables:
         return {path: file_of(self._folder / path, self._rows[place]) for path, place in paths.items()}
 
     def abandon(self) -> None:
-        """Close the files as they are."""
+        """Close the files without the rows that still wait."""
         for writer in self._writers.values():
             writer.close()
         self._writers.clear()
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """Config to split to rows, of those that have any."""
+        """Number of rows written, by config and split; without those that have none."""
         found: dict[str, dict[str, int]] = {}
         for config, split in sorted(self._rows, key=lambda place: (place[0], SPLITS.index(place[1]))):
             found.setdefault(config, {})[split] = self._rows[config, split]
@@ -103,7 +114,7 @@ class Tables:
             if place not in self._writers:
                 path = self._folder / _path(*place)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._writers[place] = pq.ParquetWriter(path, schema, **_written(schema))
+                self._writers[place] = pq.ParquetWriter(path, schema, **_parquet_options(schema))
             self._writers[place].write_table(data, row_group_size=GROUP_ROWS)
         except OSError as error:
             raise StoreError(
@@ -120,7 +131,7 @@ def _path(config: str, split: str) -> str:
     return f"data/{config}/{split}.parquet"
 
 
-def _written(schema: pa.Schema) -> Mapping[str, Any]:
+def _parquet_options(schema: pa.Schema) -> Mapping[str, Any]:
     return {
         "compression": "zstd",
         "use_dictionary": [name for name in schema.names if name not in _LARGE],

@@ -1,4 +1,4 @@
-"""What a build writes of the tasks, one by one, and counts of them: rows, folders, and what the manifest says."""
+"""Writing the rows and task folders of a release, one task at a time, and counting them for the manifest."""
 
 from __future__ import annotations
 
@@ -34,35 +34,46 @@ from hazardmill.store.store import Store
 Row = dict[str, Any]
 
 _BESIDE: Final = frozenset({"dangers", "drafts", "reviews"})
-"""Configs whose rows do not follow from the task."""
+"""Configs whose rows do not follow from the task's own row."""
 
 _SHOWN: Final = 20
-"""Tasks named in an error that is a bug of ours or of the store."""
+"""Maximum number of tasks that an error names."""
 
 
 class GatedTask(NamedTuple):
-    """What the gates have to see of a task beside its row."""
+    """What the gates need to see of a task in addition to its row.
+
+    Attributes:
+        document: Its document; None if it cannot be read.
+        beside: Config and row, for each row of ``dangers``, ``drafts`` and ``reviews`` that is released with it.
+    """
 
     document: Document | None
-    """Null where it cannot be read."""
     beside: tuple[tuple[str, Row], ...]
-    """Config and row of what is released with it and does not follow from it."""
 
 
 @dataclass
-class Writing:
-    """What is written of the tasks, and counted."""
+class ReleaseWriter:
+    """A release while its tasks are written.
+
+    A context manager that closes the open files, also if the build fails.
+    """
 
     gathered: ReleaseCandidates
     options: Options
     included: Mapping[str, Candidate]
+    """The tasks to release, by id."""
     groups: Groups
     splits: Mapping[str, Split]
     folder: Path
+    """Folder to write to."""
     tasks: list[TaskFact] = field(default_factory=list)
+    """What the card says of each task that was written."""
     example: Row | None = None
+    """First task of ``train``, which the card shows."""
     problems: list[str] = field(default_factory=list)
-    """Tasks whose rows could not be made. Gates find what is wrong with them; if none does, that is a bug."""
+    """Task id and error, for each task whose rows could not be built. A gate should refuse such a task; if none does,
+    that is a bug."""
 
     def __post_init__(self) -> None:
         self.tables = Tables(self.folder)
@@ -71,7 +82,15 @@ class Writing:
         self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
 
     def add(self, row: Row) -> GatedTask:
-        """Write everything that there is of a task."""
+        """Write all rows and the folder of a task.
+
+        Args:
+            row: Row of the table ``tasks``, with ``context``, the text of its record.
+
+        Returns:
+            What the gates need in addition. It is empty if rows cannot be built; no error is raised, as the gates
+            report it better.
+        """
         candidate = self.included[row["task_id"]]
         split = self.splits[candidate.task_id]
         try:
@@ -79,7 +98,7 @@ class Writing:
             rows = list(self._rows(row, candidate, document))
             fact = task_fact(row, split)
         except (HazardmillError, ValueError, LookupError, TypeError, AttributeError) as error:
-            # Gates look at every task, whatever is wrong with one; they say it better, and what to do.
+            # The gates see this task too: their message says what is wrong with it and what to do.
             self.problems.append(f"{candidate.task_id}: {error}")
             return GatedTask(None, ())
         for config, made in rows:
@@ -101,7 +120,7 @@ class Writing:
                 group=self.groups.of[candidate.task_id],
                 drafts=self.gathered.drafts_used[candidate.task_id],
                 policy=self.options.policy,
-                heard=None if self.reviews is None else self.reviews.heard(candidate.task_id),
+                votes=None if self.reviews is None else self.reviews.votes(candidate.task_id),
             ),
         )
         danger = self.gathered.danger(candidate)
@@ -119,36 +138,37 @@ class Writing:
                 yield config, made
 
     def refuse_if(self, results: Iterable[GateResult]) -> None:
-        """Stop here if a gate did not pass.
+        """Refuse the release if a gate did not pass.
 
         Raises:
-            ReleaseRefused: One did not, and was not waived.
+            ReleaseRefused: A gate did not pass and was not waived; the error lists the findings of all such gates.
+            StoreError: All gates passed, and yet rows of a task could not be built.
         """
         stopping = [result for result in results if result.stops]
         if stopping:
             raise ReleaseRefused(
                 f"the release is refused by {', '.join(result.name for result in stopping)}",
                 findings=tuple(line for result in stopping for line in result.in_words),
-                remedy="mend what is listed, or leave it out; nothing was written",
+                remedy="fix what is listed, or leave it out; nothing was written",
             )
         if self.problems:
             shown = "; ".join(self.problems[:_SHOWN])
             raise StoreError(
-                f"rows of {len(self.problems)} tasks cannot be made, though every gate passes them: {shown}",
-                remedy="see: hazardmill store verify; if that finds nothing, please report it",
+                f"rows of {len(self.problems)} tasks cannot be built, although every gate passes: {shown}",
+                remedy="see: hazardmill store verify; if it finds nothing, please report this as a bug",
             )
 
     def close(self) -> tuple[dict[str, File], dict[str, File]]:
-        """Finish the data files and the archives."""
+        """Finish the data files and the archives, and return the manifest's entries of both."""
         files = self.tables.close()
         return files, {name: file_of(self.folder / name) for name in self.archives.close()}
 
-    def __enter__(self) -> Writing:
+    def __enter__(self) -> ReleaseWriter:
         """Files are opened as rows come."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close what is open."""
+        """Close the open files."""
         self.tables.abandon()
         self.archives.abandon()
 
@@ -161,7 +181,7 @@ class Writing:
         store: Store,
         review: Path | None,
     ) -> Facts:
-        """What the texts say, with the manifest as far as it goes."""
+        """Collect what the texts of the release need; the manifest in it does not list the texts themselves yet."""
         counts = self.tables.counts
         manifest = self._manifest({**files, **archives}, counts, results, parent)
         return Facts(
@@ -200,7 +220,7 @@ class Writing:
             recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
             local_models=tuple(name for name in options.local_models if name in answered),
             waived={result.name: result.waived for result in results if result.waived is not None},
-            thresholds=options.thresholds.set_otherwise,
+            thresholds=options.thresholds.non_default,
             left_out=left_out,
             funnel={**gathered.funnel, "released": len(candidates)},
             counts=counts,
@@ -214,8 +234,8 @@ class Writing:
                 Attribution(source=source, licence=licence, attribution=credit, tasks=credits[source, licence, credit])
                 for source, licence, credit in sorted(credits)
             ),
-            review=None if self.reviews is None else self.reviews.counted(self.included, sum(left_out.values())),
-            archive=self.archives.counted,
+            review=None if self.reviews is None else self.reviews.figures(self.included, sum(left_out.values())),
+            archive=self.archives.figures,
             parent=parent,
             former_groups=_former(self.groups),
             files=dict(sorted(files.items())),
@@ -223,7 +243,7 @@ class Writing:
 
 
 def _former(groups: Groups) -> dict[str, str]:
-    """Groups of releases before of which there is no task now, to their splits."""
+    """Return the splits of the groups that earlier releases had and that have no task in this one."""
     present = set(groups.of.values())
     return {group: split for group, split in sorted(groups.kept.items()) if group not in present}
 
@@ -236,7 +256,7 @@ def _left_out(gathered: ReleaseCandidates) -> dict[str, int]:
 
 
 def _statistics(options: Options, store: Store, review: Path | None) -> ReviewStatistics | None:
-    """The figures of the review; null where nobody's opinion counts."""
+    """Return the figures of the review; None under the policy ``none``."""
     if options.policy == "none" or review is None:
         return None
     return statistics(ReviewFolder(review), load_pool(store), options.policy, seed=options.seed)

@@ -1,8 +1,8 @@
-"""Two releases held against one another: which tasks came, went and changed, and what else is different.
+"""Comparing two releases: which tasks were added, removed and changed, and what else differs.
 
-Tasks are compared in DuckDB by a hash a column, so that texts of a release never are in memory together. A task is the
-same if its id is, which stands for its document; where a record has one task on each side only, and they differ in
-document, that is one changed task and not one gone and one new.
+Tasks are compared in DuckDB by one hash per column, so that the texts of a release are never in memory together. Tasks
+with the same id are the same task, as an id stands for a document. If exactly one task of a record is left over in each
+release, the two count as one changed task, and not as one removed and one added.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _REASONS: Final[dict[str, str]] = {
     "approvals": "review",
     **dict.fromkeys(("code", "drafts", "answered_by", "record_id", "source", *PROVENANCE), PROVENANCE_ONLY),
 }
-"""Column to what its change is called; a column that is not here is called by its own name."""
+"""Column to the reason that is reported for its change; other columns are reported by their own name."""
 
 _DIMENSIONS: Final = (
     "source",
@@ -81,14 +81,22 @@ _DIMENSIONS: Final = (
     "plan_length",
     "safety_effort",
 )
-"""Columns whose distributions are told side by side."""
+"""Columns whose distributions are compared."""
 
 _KEYS: Final = ("task_id", "record_id")
-"""Columns without which there is nothing to compare."""
+"""Columns without which tasks cannot be compared."""
 
 
-class Which(FrozenModel):
-    """One of the two releases."""
+class ComparedVersion(FrozenModel):
+    """Which release one side of the comparison is.
+
+    Attributes:
+        name: Name of the dataset.
+        version: Its version.
+        date: ISO date of the release; None if its manifest has none.
+        manifest_sha256: Hash of its manifest, which stands for all its bytes.
+        tasks: Number of its tasks.
+    """
 
     name: str
     version: str
@@ -97,8 +105,15 @@ class Which(FrozenModel):
     tasks: int
 
 
-class Came(FrozenModel):
-    """A task that only one of the releases has."""
+class UnpairedTask(FrozenModel):
+    """A task that only one of the releases has.
+
+    Attributes:
+        task_id: Its id.
+        record_id: The record that it was made from.
+        split: Its split.
+        why: Whether the other release has other tasks of the record, in words.
+    """
 
     task_id: str
     record_id: str
@@ -107,32 +122,50 @@ class Came(FrozenModel):
 
 
 class ChangedTask(FrozenModel):
-    """A task that both have, and not alike."""
+    """A task that both releases have, with differences.
+
+    Attributes:
+        task_id: Its id in the later release.
+        was: Its id in the earlier release, if its document has changed; otherwise None.
+        reasons: Which parts differ, such as ``document`` or ``plans``. What follows from a changed document is no
+            reason of its own.
+        columns: Columns that differ, sorted by name.
+    """
 
     task_id: str
     was: str | None = None
-    """Its earlier id, where its document is another one."""
     reasons: tuple[str, ...]
     columns: tuple[str, ...]
-    """What differs, in the order of the names."""
 
     @property
     def only_provenance(self) -> bool:
-        """Whether the task is the same, and only where it came from is told differently."""
+        """Whether the task itself is the same, and only columns on its origin differ."""
         return self.reasons == (PROVENANCE_ONLY,)
 
 
 class CountPair(FrozenModel):
-    """How many tasks have a value, in the one and in the other."""
+    """How many tasks have some value of a column, in each release.
+
+    Attributes:
+        value: The value; None for tasks without one, as unavoidable tasks have no plan length.
+        old: Number of tasks in the earlier release.
+        new: Number of tasks in the later release.
+    """
 
     value: str | int | None
-    """Null where a task has none, as an unavoidable one has no plan length."""
     old: int
     new: int
 
 
-class Rows(FrozenModel):
-    """The rows of a config in the one and in the other, by split."""
+class RowCounts(FrozenModel):
+    """How many rows a split of a config has, in each release.
+
+    Attributes:
+        config: Name of the config.
+        split: Name of the split.
+        old: Number of rows in the earlier release; 0 if it has no such file.
+        new: Number of rows in the later release; 0 if it has no such file.
+    """
 
     config: str
     split: str
@@ -141,35 +174,52 @@ class Rows(FrozenModel):
 
 
 class Diff(FrozenModel):
-    """Everything that is different between two releases."""
+    """All differences between two releases, as ``release diff --json`` prints them.
+
+    Attributes:
+        format: Name and version of this structure.
+        old: The earlier release.
+        new: The later release.
+        step: Which of its three numbers changed from one version to the other.
+        added: Tasks that only the later release has, by id.
+        removed: Tasks that only the earlier release has, by id.
+        changed: Tasks that both have, with differences, by id.
+        unchanged: Number of tasks that are equal in both.
+        schema_changes: Configs and columns that were added, removed, or have another type.
+        rows: Rows per config and split.
+        distributions: Column to the number of tasks per value.
+        findings: Differences for which the step of the version is too small.
+    """
 
     format: str = FORMAT
-    old: Which
-    new: Which
+    old: ComparedVersion
+    new: ComparedVersion
     step: Step
-    """By which of its numbers the version differs."""
-    added: tuple[Came, ...]
-    removed: tuple[Came, ...]
+    added: tuple[UnpairedTask, ...]
+    removed: tuple[UnpairedTask, ...]
     changed: tuple[ChangedTask, ...]
     unchanged: int
     schema_changes: tuple[SchemaChange, ...]
-    rows: tuple[Rows, ...]
+    rows: tuple[RowCounts, ...]
     distributions: dict[str, tuple[CountPair, ...]]
     findings: tuple[VersionFinding, ...]
-    """What the version number is too small for."""
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Why tasks changed, to how many did for it, the commonest first; one task may have several reasons."""
+        """Number of changed tasks per reason, the most frequent first; one task may have several reasons."""
         counted = Counter(reason for each in self.changed for reason in each.reasons)
         return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def diff_folders(old: Path, new: Path) -> Diff:
-    """Compare the releases in two folders, after every file is checked.
+    """Compare the releases in two folders, after all their files have been checked.
+
+    Args:
+        old: Folder of the earlier release.
+        new: Folder of the later release.
 
     Raises:
-        InputError: A folder holds no release, or a damaged one.
+        InputError: A folder has no release or a damaged one, or the two cannot be compared.
     """
     return compare(open_side(old), open_side(new))
 
@@ -178,11 +228,12 @@ def compare(old: ComparedRelease, new: ComparedRelease) -> Diff:
     """Compare two releases.
 
     Args:
-        old: The earlier.
-        new: The later.
+        old: The earlier release.
+        new: The later release.
 
     Raises:
-        InputError: A file is not what a release has there.
+        InputError: A release holds no task or the same task twice, a file is not Parquet, or a column for comparing
+            tasks is missing.
     """
     import duckdb
 
@@ -192,7 +243,7 @@ def compare(old: ComparedRelease, new: ComparedRelease) -> Diff:
             for name, side in (("old", old), ("new", new)):
                 _view(connection, name, side)
             columns = [_columns(connection, name) for name in ("old", "new")]
-            # A column of another type is told once, and not of every task.
+            # A column whose type changed is one schema change, and not a change of every task.
             alike = [column for column, type_ in columns[0].items() if columns[1].get(column) == type_]
             added, removed, changed, unchanged = _tasks(connection, [each for each in alike if each not in _KEYS])
             distributions = {
@@ -230,10 +281,10 @@ def compare(old: ComparedRelease, new: ComparedRelease) -> Diff:
     )
 
 
-def _which(side: ComparedRelease) -> Which:
+def _which(side: ComparedRelease) -> ComparedVersion:
     manifest = side.manifest
     date = None if manifest.date is None else manifest.date.isoformat()
-    return Which(
+    return ComparedVersion(
         name=manifest.name,
         version=manifest.version,
         date=date,
@@ -247,7 +298,7 @@ def _types(side: ComparedRelease, config: str) -> dict[str, str]:
 
 
 def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> None:
-    """A view of all tasks of a release, each with its config and split."""
+    """Create a view of all tasks of a release, each with its config and split."""
     parts: list[str] = []
     for config, split, path in task_files(side):
         schema = side.schema(config)
@@ -256,7 +307,7 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
                 raise InputError(
                     f"there is no column {key} in it", file=str(path), remedy="name a release of hazardmill"
                 )
-        # A column of its own called so gives way: where the row lies is what is compared.
+        # A release may have columns of these names; the place of the row is compared instead.
         own = [each for each in ("config", "split") if each in schema.names]
         rest = f"* exclude ({', '.join(own)})" if own else "*"
         parts.append(f"select {rest}, {_text(config)} as config, {_text(split)} as split from {_table(path)}")
@@ -266,13 +317,13 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
 
 
 def _columns(connection: DuckDBPyConnection, name: str) -> dict[str, str]:
-    """Column to type, as DuckDB has it."""
+    """Return the DuckDB type of each column of a view."""
     return {row[0]: row[1] for row in connection.execute(f"describe {name}").fetchall()}
 
 
 def _tasks(
     connection: DuckDBPyConnection, columns: Sequence[str]
-) -> tuple[tuple[Came, ...], tuple[Came, ...], tuple[ChangedTask, ...], int]:
+) -> tuple[tuple[UnpairedTask, ...], tuple[UnpairedTask, ...], tuple[ChangedTask, ...], int]:
     for side in ("old", "new"):
         hashes = ", ".join(f"hash({_name(column)}) as {_name(column)}" for column in columns)
         connection.execute(
@@ -292,7 +343,7 @@ def _tasks(
         """
     ).fetchall()
     changed = tuple(
-        _changed(new_id, None if new_id == old_id else old_id, found)
+        _changed_task(new_id, None if new_id == old_id else old_id, found)
         for new_id, old_id, found in paired
         if found or new_id != old_id
     )
@@ -300,7 +351,7 @@ def _tasks(
     return added, removed, changed, len(paired) - len(changed)
 
 
-# By id, and then by record, where one task of it is left on each side.
+# Tasks are paired by id, and then by record if exactly one task of a record is left in each release.
 _PAIRS: Final = """
     create table pairs as
     with
@@ -316,12 +367,12 @@ _PAIRS: Final = """
 """
 
 
-def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTask:
+def _changed_task(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTask:
     named = sorted(columns)
     reasons = {_REASONS.get(column, column) for column in named}
     if was is not None:
         reasons.add(DOCUMENT)
-    # Where the document is another one, all that follows from it is no reason of its own.
+    # If the document has changed, whatever follows from it is no reason of its own.
     if DOCUMENT in reasons:
         reasons -= {"texts", "plans", "proof", "PDDL", "structure"}
     if len(reasons) > 1:
@@ -335,7 +386,7 @@ def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTa
     )
 
 
-def _only(connection: DuckDBPyConnection, here: str, there: str) -> tuple[Came, ...]:
+def _only(connection: DuckDBPyConnection, here: str, there: str) -> tuple[UnpairedTask, ...]:
     rows = connection.execute(
         f"""
         select task_id, record_id, in_split, record_id in (select record_id from {there}_hashes)
@@ -346,7 +397,9 @@ def _only(connection: DuckDBPyConnection, here: str, there: str) -> tuple[Came, 
         why = {False: "a record that had no task", True: "another task of a record that had one"}
     else:
         why = {False: "no task of its record is left", True: "other tasks of its record are left"}
-    return tuple(Came(task_id=task, record_id=record, split=split, why=why[more]) for task, record, split, more in rows)
+    return tuple(
+        UnpairedTask(task_id=task, record_id=record, split=split, why=why[more]) for task, record, split, more in rows
+    )
 
 
 def _refuse_repeats(connection: DuckDBPyConnection, side: str) -> None:
@@ -370,11 +423,11 @@ def _beside(connection: DuckDBPyConnection, dimension: str, types: Sequence[str 
     return tuple(CountPair(value=value, old=counted[0].get(value, 0), new=counted[1].get(value, 0)) for value in values)
 
 
-def _rows(old: ComparedRelease, new: ComparedRelease) -> tuple[Rows, ...]:
+def _rows(old: ComparedRelease, new: ComparedRelease) -> tuple[RowCounts, ...]:
     before, after = old.manifest.counts, new.manifest.counts
     places = sorted({(config, split) for counts in (before, after) for config in counts for split in counts[config]})
     return tuple(
-        Rows(
+        RowCounts(
             config=config,
             split=split,
             old=before.get(config, {}).get(split, 0),
@@ -385,7 +438,7 @@ def _rows(old: ComparedRelease, new: ComparedRelease) -> tuple[Rows, ...]:
 
 
 def _table(path: Path) -> str:
-    # A folder's name is no pattern, and holds no column, whatever signs are in it.
+    # The path may contain characters of patterns, and parts such as "a=b", which DuckDB would turn into a column.
     return f"read_parquet({_text(glob.escape(str(path)))}, hive_partitioning = false)"
 
 

@@ -1,4 +1,4 @@
-"""One side of a comparison: a release whose files are what its manifest says."""
+"""Loading one side of a comparison: a release whose files agree with its manifest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TASK_CONFIGS: Final = ("tasks", "unavoidable")
-"""The configs that hold tasks themselves, whatever their licence; others hold what belongs to them."""
+"""Configs whose rows are tasks, without the suffix for share-alike rows; rows of others belong to tasks."""
 
 
 _DATA: Final = re.compile(r"data/[^/]+/[^/]+\.parquet")
@@ -26,27 +26,35 @@ _VERSION: Final = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,6}")
 
 @dataclass(frozen=True)
 class ComparedRelease:
-    """A release to be compared: where it lies, and its manifest."""
+    """A release to compare.
+
+    Unlike ``Release`` it may be of another version of hazardmill, so configs and columns are read from its
+    files and not assumed.
+
+    Attributes:
+        folder: Its folder.
+        manifest: Its manifest.
+    """
 
     folder: Path
     manifest: ReleaseManifest
 
     @property
     def configs(self) -> tuple[str, ...]:
-        """The configs that have files, in the order of their names."""
+        """The configs that have files, sorted by name."""
         return tuple(sorted({PurePosixPath(path).parts[1] for path in self._data()}))
 
     def files(self, config: str) -> list[tuple[str, Path]]:
-        """Split and file of a config, in the order of the splits."""
+        """Return split and file of a config, in the order of the splits."""
         held = {PurePosixPath(path).stem: path for path in self._data() if PurePosixPath(path).parts[1] == config}
         order = [*SPLITS, *sorted(held.keys() - set(SPLITS))]
         return [(split, self.folder / held[split]) for split in order if split in held]
 
     def schema(self, config: str) -> pa.Schema:
-        """The columns of a config, from its files.
+        """Read the columns of a config from its files.
 
         Raises:
-            InputError: A file is no Parquet, or two files of the config have different columns.
+            InputError: A file is not Parquet, or two files of the config have different columns.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -61,10 +69,12 @@ class ComparedRelease:
                 ) from error
             if found is not None and not schema.equals(found):
                 raise InputError(
-                    "its columns are not those of the config's other splits", file=str(path), remedy="build it again"
+                    "its columns differ from those of the config's other splits",
+                    file=str(path),
+                    remedy="build it again",
                 )
             found = schema
-        assert found is not None  # A config is one because it has files.
+        assert found is not None  # Only a config with files is asked for.
         return found
 
     def _data(self) -> list[str]:
@@ -77,15 +87,17 @@ class ComparedRelease:
 
 
 def open_side(folder: Path) -> ComparedRelease:
-    """The release in a folder, every file of it checked against the manifest.
+    """Open the release in a folder for a comparison, and check every file against the manifest.
+
+    Further files in the folder do no harm.
 
     Raises:
-        InputError: There is no release, or a file of it is missing or damaged.
+        InputError: The folder has no release, a file is missing or damaged, or the version is not ``X.Y.Z``.
     """
     manifest = read_whole(folder, alone=False)
     if not _VERSION.fullmatch(manifest.version):
         raise InputError(
-            f"{manifest.version[:40]!r} is no version X.Y.Z",
+            f"the version {manifest.version[:40]!r} is not of the form X.Y.Z",
             file=str(folder / MANIFEST),
             remedy="name a release of hazardmill",
         )
@@ -93,7 +105,7 @@ def open_side(folder: Path) -> ComparedRelease:
 
 
 def task_files(side: ComparedRelease) -> Sequence[tuple[str, str, Path]]:
-    """Config, split and file of everything that holds tasks."""
+    """List config, split and file of all files whose rows are tasks."""
     return [
         (config, split, path)
         for config in side.configs

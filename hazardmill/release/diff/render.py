@@ -1,4 +1,4 @@
-"""The differences between two releases in words, for a terminal."""
+"""Rendering the differences between two releases as text, for a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from hazardmill.release.build.configs import SPLITS
-from hazardmill.release.diff.compare import Came, ChangedTask, CountPair, Diff, Which
+from hazardmill.release.diff.compare import ChangedTask, ComparedVersion, CountPair, Diff, UnpairedTask
 from hazardmill.text.printable import printable
 
 STEP_WORDS: Final = {
@@ -27,60 +27,67 @@ _TITLES: Final = {
     "plan_length": "plan length (actions)",
     "safety_effort": "safety effort (actions)",
 }
-"""Dimensions as they are called; the units of lengths are actions."""
+"""Column to its heading; lengths are in actions."""
 
 
 def title(dimension: str) -> str:
-    """What a dimension is called."""
+    """Return the heading of a compared column; unknown columns keep their own name."""
     return _TITLES.get(dimension, dimension)
 
 
 def in_order(dimension: str, values: Iterable[CountPair]) -> list[CountPair]:
-    """The values of a dimension as people read them: splits in their order, others as they are sorted."""
+    """Return the values of a compared column in the order for display: splits as train, validation, test.
+
+    Args:
+        dimension: Name of the column.
+        values: Its values, sorted; this order is kept for all columns except ``split``.
+    """
     if dimension != "split":
         return list(values)
     return sorted(values, key=lambda each: SPLITS.index(each.value) if each.value in SPLITS else len(SPLITS))
 
 
-def shown(value: str | int | None) -> str:
-    """A value of a dimension."""
+def render_value(value: str | int | None) -> str:
+    """Render a value of a compared column; None as ``none``."""
     return "none" if value is None else str(value)
 
 
 def lines(diff: Diff, examples: int) -> Iterator[str]:
-    """What to print.
+    """Render the differences between two releases as lines of text.
 
     Args:
         diff: The differences.
-        examples: Most tasks of a kind to name.
+        examples: Maximum number of tasks to name per kind: added, removed, changed.
     """
-    yield f"{_which(diff.old)} -> {_which(diff.new)}: {STEP_WORDS[diff.step]}"
+    yield f"{_version_line(diff.old)} -> {_version_line(diff.new)}: {STEP_WORDS[diff.step]}"
     yield (
         f"tasks: {len(diff.added):,} added, {len(diff.removed):,} removed, {len(diff.changed):,} changed,"
         f" {diff.unchanged:,} as they were"
     )
-    yield from _listed("added", [_came(each) for each in diff.added], examples)
-    yield from _listed("removed", [_came(each) for each in diff.removed], examples)
+    yield from _list_entries("added", [_unpaired_line(each) for each in diff.added], examples)
+    yield from _list_entries("removed", [_unpaired_line(each) for each in diff.removed], examples)
     why = ", ".join(f"{reason} {number:,}" for reason, number in diff.reasons.items())
-    yield from _listed(f"changed (by reason: {why})", [_changed(each) for each in diff.changed], examples)
-    yield from _listed("what can be loaded", [str(change) for change in diff.schema_changes], len(diff.schema_changes))
+    yield from _list_entries(f"changed (by reason: {why})", [_changed_line(each) for each in diff.changed], examples)
+    yield from _list_entries(
+        "what can be loaded", [str(change) for change in diff.schema_changes], len(diff.schema_changes)
+    )
     yield from _tables(diff)
     if diff.findings:
         yield f"the version number is too small for this: {len(diff.findings):,}"
         yield from (f"  {each.message} [{each.remedy}]" for each in diff.findings)
     else:
-        yield "the version number says as much"
+        yield "the version number covers these changes"
 
 
 def _tables(diff: Diff) -> Iterator[str]:
-    """Counts side by side, all tables in the same columns."""
+    """Render counts of both releases side by side; all tables share the same column widths."""
     rows = {each.config: [0, 0] for each in diff.rows}
     for each in diff.rows:
         rows[each.config][0] += each.old
         rows[each.config][1] += each.new
     tables = [("rows by config", [(config, old, new) for config, (old, new) in rows.items()])]
     for dimension, values in diff.distributions.items():
-        counted = [(shown(value.value), value.old, value.new) for value in in_order(dimension, values)]
+        counted = [(render_value(value.value), value.old, value.new) for value in in_order(dimension, values)]
         tables.append((f"tasks by {title(dimension)}", counted))
     cells = []
     for head, table in tables:
@@ -92,11 +99,11 @@ def _tables(diff: Diff) -> Iterator[str]:
 
 
 def change(old: int, new: int) -> str:
-    """``+3``, ``-1,200``, or ``=``."""
+    """Render the change of a count: ``+3``, ``-1,200``, or ``=`` for none."""
     return f"{new - old:+,}" if new != old else "="
 
 
-def _listed(head: str, entries: Sequence[str], examples: int) -> Iterator[str]:
+def _list_entries(head: str, entries: Sequence[str], examples: int) -> Iterator[str]:
     if not entries:
         return
     yield f"{head}: {len(entries):,}"
@@ -105,14 +112,14 @@ def _listed(head: str, entries: Sequence[str], examples: int) -> Iterator[str]:
         yield f"  and {len(entries) - examples:,} more (all of them: --json)"
 
 
-def _which(which: Which) -> str:
+def _version_line(which: ComparedVersion) -> str:
     return printable(f"{which.name} {which.version} ({which.tasks:,} tasks, {which.date or 'no date'})")
 
 
-def _came(each: Came) -> str:
+def _unpaired_line(each: UnpairedTask) -> str:
     return f"{each.task_id} ({each.split}): {each.record_id}, {each.why}"
 
 
-def _changed(each: ChangedTask) -> str:
+def _changed_line(each: ChangedTask) -> str:
     was = f", was {each.was}" if each.was else ""
     return f"{each.task_id}{was}: {', '.join(each.reasons)} ({', '.join(each.columns)})"

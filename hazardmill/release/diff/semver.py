@@ -1,10 +1,10 @@
-"""What a change of columns or tasks asks of the version number.
+"""Which step of the version number a change of columns or tasks requires.
 
-A release promises by its number what those who load it may rely on (semantic versioning, held from 0.1.0 on too):
+The version of a release says what its users can rely on (semantic versioning, also below 1.0.0):
 
-    patch   the same tasks; at most where they came from is told differently, or the texts of the release are better
-    minor   tasks or columns that are new, tasks that are gone or changed; everything that loaded still loads
-    major   a config or a column is gone or has another type: what loaded may no longer do
+    patch   the same tasks; at most columns on their origin, or texts such as the card, differ
+    minor   tasks or columns were added, tasks were removed or changed; whatever could be loaded still can
+    major   a config or a column was removed or has another type: loading may fail
 """
 
 from __future__ import annotations
@@ -30,18 +30,25 @@ _ASKS: Final[dict[Kind, Step]] = {
 
 
 class SchemaChange(FrozenModel):
-    """One change of what can be loaded."""
+    """One change of the configs or columns that can be loaded.
+
+    Attributes:
+        kind: What happened.
+        config: Name of the config.
+        column: Name of the column; None if the whole config was added or removed.
+        before: Arrow type of the column in the earlier release; None if it had no such column.
+        after: Arrow type of the column in the later release; None if it has no such column.
+    """
 
     kind: Kind
     config: str
     column: str | None = None
     before: str | None = None
-    """Type of the column, as Arrow writes it."""
     after: str | None = None
 
     @property
     def asks(self) -> Step:
-        """The least step of the version that it goes with."""
+        """The smallest step of the version that covers the change."""
         return _ASKS[self.kind]
 
     def __str__(self) -> str:
@@ -55,16 +62,32 @@ class SchemaChange(FrozenModel):
 
 
 class VersionFinding(FrozenModel):
-    """Something that the version number is too small for."""
+    """A difference for which the step of the version is too small.
+
+    Attributes:
+        message: The difference.
+        asks: The step that covers it.
+        remedy: What to do.
+    """
 
     message: str
     asks: Step
-    """The step that it would take."""
     remedy: str
 
 
 def step_between(old: str, new: str) -> Step:
-    """By which of its three numbers a version differs from the one before; ``back`` if it is smaller."""
+    """Return which of the three numbers is the first to change from one version to a later one.
+
+    Args:
+        old: A version ``X.Y.Z``.
+        new: Another one.
+
+    Returns:
+        ``none`` if they are equal, ``back`` if ``new`` is the smaller one.
+
+    Raises:
+        ValueError: A version does not consist of integers.
+    """
     before, after = (tuple(map(int, version.split("."))) for version in (old, new))
     if after == before:
         return "none"
@@ -76,11 +99,11 @@ def step_between(old: str, new: str) -> Step:
 def schema_changes(
     old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
 ) -> tuple[SchemaChange, ...]:
-    """What is gone, new, or of another type.
+    """List the configs and columns that were added or removed, or that have another type.
 
     Args:
-        old: Config to column to type.
-        new: The same, of the later release.
+        old: Config to column to type, of the earlier release.
+        new: The same of the later release.
     """
     return tuple(_changes(old, new))
 
@@ -106,14 +129,14 @@ def _changes(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str
 def findings(
     old: str, new: str, changes: Iterable[SchemaChange], tasks: Mapping[str, int], same: bool
 ) -> tuple[VersionFinding, ...]:
-    """What the step from one version to the other does not cover.
+    """List the differences that the step from one version to the other does not cover.
 
     Args:
-        old: A version.
-        new: A later one.
-        changes: Of what can be loaded.
-        tasks: ``added``, ``removed`` and ``changed`` to how many tasks, those aside that only came from elsewhere.
-        same: Whether both are one and the same release, byte for byte.
+        old: Version of the earlier release.
+        new: Version of the later release.
+        changes: Changes of configs and columns.
+        tasks: Numbers of tasks ``added``, ``removed`` and ``changed``, without those that differ only in their origin.
+        same: Whether the two are the same release, byte for byte; then nothing is found.
     """
     if same:
         return ()
@@ -131,7 +154,7 @@ def findings(
             VersionFinding(
                 message=f"two different releases have the same version {new}",
                 asks="patch",
-                remedy="build the later one again under a version of its own",
+                remedy="build the later one again under a new version",
             ),
         )
     found = [
@@ -141,9 +164,7 @@ def findings(
     ]
     if _short(step, "minor") and any(tasks.values()):
         said = ", ".join(f"{number:,} {words}" for words, number in tasks.items() if number)
-        found.append(
-            VersionFinding(message=f"tasks are not the same: {said}", asks="minor", remedy=_remedy(old, "minor"))
-        )
+        found.append(VersionFinding(message=f"tasks differ: {said}", asks="minor", remedy=_remedy(old, "minor")))
     return tuple(found)
 
 
@@ -154,4 +175,4 @@ def _short(step: Step, asked: Step) -> bool:
 def _remedy(old: str, asked: Step) -> str:
     major, minor, _ = map(int, old.split("."))
     least = f"{major + 1}.0.0" if asked == "major" else f"{major}.{minor + 1}.0"
-    return f"call the later release {least} or higher"
+    return f"give the later release version {least} or higher"

@@ -1,4 +1,7 @@
-"""What of a task's origin stops a release: who answered and where, what may be given away, what people said of it."""
+"""Gates on where a task comes from: which models answered and where, its licence and credit, and its review.
+
+Each function ``see_...`` looks at one task and adds what it finds to the tally of a gate.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +29,27 @@ Row = Mapping[str, Any]
 
 _LOCAL_NAMES: Final = (".local", ".localhost", ".lan", ".internal", ".intranet", ".home.arpa", ".localdomain")
 
-# As the sources write them. Whatever else there is asks for credit, or nobody knows that it does not.
+# As the sources write them. Any other licence requires credit, or may require it.
 _NO_CREDIT: Final = re.compile(r"public domain|cc0|unlicense|0bsd|wtfpl|pddl-1", re.IGNORECASE)
 
 _MAKE_ANEW: Final = "generate the task with a language model, or leave its run out with --run"
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is this machine, or in a private network, as far as its name tells."""
+    """Check by its name whether a host is this machine or in a private network; names are not resolved.
+
+    Args:
+        host: A name or an IP address, without a port. Addresses may be written in the short, octal or hexadecimal
+            forms that ``inet_aton`` reads.
+
+    Returns:
+        True for addresses that are not global, for names without a dot, and for names under ``.local`` and the like.
+    """
     name = host.strip().strip("[]").partition("%")[0].rstrip(".").lower()
     address = _address(name)
     if address is not None:
         return not (getattr(address, "ipv4_mapped", None) or address).is_global
-    # A name without dots is known in one network only.
+    # A name without dots has a meaning in one network only.
     return "." not in name or name.endswith(_LOCAL_NAMES)
 
 
@@ -48,7 +59,7 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     except ValueError:
         pass
     if re.fullmatch(r"[0-9a-fx.]+", name) and re.search(r"(^|\.)(0x[0-9a-f]+|\d+)$", name):
-        # As the system reads them: 127.1, 0x7f000001.
+        # Short and hexadecimal forms, as the system reads them: 127.1, 0x7f000001.
         try:
             return ipaddress.IPv4Address(socket.inet_aton(name))
         except OSError:
@@ -57,7 +68,10 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def shipped_recordings() -> frozenset[str]:
-    """SHA-256 of the recorded answers that come with hazardmill; those of other folders of sources do not count."""
+    """Return the SHA-256 of each file of recorded answers that comes with hazardmill.
+
+    Files in folders that ``HAZARDMILL_SOURCES`` names do not count.
+    """
     own, *_ = sources_folders()
     return frozenset(hashlib.sha256(path.read_bytes()).hexdigest() for path in own.glob(f"*/{PLACE.as_posix()}"))
 
@@ -65,22 +79,22 @@ def shipped_recordings() -> frozenset[str]:
 def see_offline(
     tally: FindingTally, row: Row, candidate: Candidate | None, allowed: bool, shipped: Collection[str] = frozenset()
 ) -> None:
-    """No part of a task was written by our rules, or out of a file that anybody may have written.
+    """Check that a language model wrote every part of a task, and not hazardmill's rules or an unknown recording.
 
     Args:
-        tally: Of the gate.
-        row: Of the task.
-        candidate: What the ledger says of it, where it is at hand.
-        allowed: Whether it may be.
+        tally: Tally of the gate ``offline``.
+        row: Row of the task.
+        candidate: The same task with what the ledger says about it; None if it is not among the candidates.
+        allowed: Whether such tasks may be released (``--allow-offline``); then nothing is found.
         shipped: SHA-256 of the files of recorded answers that are trusted.
     """
     answered = set() if candidate is None else candidate.answered_by
-    # What the row says of itself counts too: it needs no ledger.
+    # The row's own columns count too, in case the ledger has lost the requests.
     ours = OFFLINE_MODEL in answered or row["model_answered"] == OFFLINE_MODEL or row["backend"] == "offline"
     if ours and not allowed:
         tally.add(
             row["task_id"],
-            f"{OFFLINE_MODEL} answered for it, which is no model",
+            f"{OFFLINE_MODEL} answered for it, which is not a language model",
             f"{_MAKE_ANEW}, or allow it: --allow-offline",
         )
     unknown = frozenset() if candidate is None else candidate.recorded_in - frozenset(shipped)
@@ -88,13 +102,19 @@ def see_offline(
         tally.add(
             row["task_id"],
             f"it was made of recorded answers that do not come with hazardmill ({', '.join(sorted(unknown))[:12]}...), "
-            "so that nobody knows who answered",
+            "so it is unknown which model answered",
             f"{_MAKE_ANEW}, or allow it: --allow-offline",
         )
 
 
 def see_origin(tally: FindingTally, row: Row, beside: Iterable[tuple[str, Row]]) -> None:
-    """A task is that of the draft and of the danger that are released with it."""
+    """Check that a task agrees with its accepted draft and with its danger, which are released with it.
+
+    Args:
+        tally: Tally of the gate ``revalidation``.
+        row: Row of the task.
+        beside: Config and row of what is released with it.
+    """
     for config, other in beside:
         if config == "drafts" and "accepted" in other and other["draft"] == row["draft"]:
             told = against_draft(row, other)
@@ -107,26 +127,33 @@ def see_origin(tally: FindingTally, row: Row, beside: Iterable[tuple[str, Row]])
 
 
 def see_local_model(tally: FindingTally, candidate: Candidate, named: Collection[str]) -> None:
-    """No model answered at a private address, unless it was named."""
+    """Check that no model answered at a private address, except for named ones.
+
+    Args:
+        tally: Tally of the gate ``local_model``.
+        candidate: The task, with the hosts that answered for its record.
+        named: Models that may be at private addresses (``--local-model``).
+    """
     unnamed: dict[str, set[str]] = {}
     for host, model in candidate.answered_at:
-        # The offline author may be asked over HTTP, and is no model; another gate tells of it.
+        # The offline author may be asked over HTTP. It is not a model, and the gate `offline` reports it.
         if is_local(host) and model != OFFLINE_MODEL and model not in named:
             unnamed.setdefault(model, set()).add(host)
     if unnamed:
         told = ", ".join(f"{model} answered for it at {', '.join(sorted(unnamed[model]))}" for model in sorted(unnamed))
         tally.add(
             candidate.task_id,
-            f"{told}, which nobody else can ask",
-            "name the model, so that the card does: " + " ".join(f"--local-model {model}" for model in sorted(unnamed)),
+            f"{told}, where nobody else can ask it",
+            "name the model, so that the card names it: "
+            + " ".join(f"--local-model {model}" for model in sorted(unnamed)),
         )
 
 
 class Rights:
-    """What the sources say of their licences.
+    """The licence of each source, to compare those of tasks with.
 
     Args:
-        sources: By default, all that are found.
+        sources: The sources; by default all that are installed or in folders that ``HAZARDMILL_SOURCES`` names.
     """
 
     def __init__(self, sources: Iterable[Source] | None = None) -> None:
@@ -134,9 +161,9 @@ class Rights:
         self._by_source = {source.name: source.licence for source in known}
 
     def see_licence(self, tally: FindingTally, row: Row) -> None:
-        """A task comes under the licence that its source has, or, where nobody knows the source, under a known one."""
+        """Check that a task has the licence of its source or, if the source is unknown, the licence of some source."""
         licence, source = (row["licence"] or "").strip(), row["source"]
-        remedy = f"see sources/{source}/SOURCE.md, ingest its records again and generate the task anew"
+        remedy = f"see sources/{source}/SOURCE.md, ingest its records again and generate the task again"
         if not licence:
             tally.add(row["task_id"], "it has no licence", remedy)
         elif source in self._by_source:
@@ -149,26 +176,33 @@ class Rights:
         elif licence not in self._by_source.values():
             tally.add(
                 row["task_id"],
-                f"there is no source {source} here to say whether its licence is {licence!r}",
-                "let the source be found: HAZARDMILL_SOURCES names further folders of sources",
+                f"the source {source} is not installed, so its licence {licence!r} cannot be checked",
+                "add the folder of the source to HAZARDMILL_SOURCES",
             )
 
 
 def see_attribution(tally: FindingTally, row: Row) -> None:
-    """A task has the credit line that its licence asks for."""
+    """Check that a task has a credit line if its licence requires one; unknown licences are taken to require it."""
     licence = (row["licence"] or "").strip()
     if not (row["attribution"] or "").strip() and not _NO_CREDIT.search(licence):
         tally.add(
             row["task_id"],
-            f"it has no credit line, which {licence or 'a licence that is not known'} asks for",
-            "set `attribution` in the source, ingest its records again and generate the task anew",
+            f"it has no credit line, which {licence or 'an unknown licence'} requires",
+            "set `attribution` in the source, ingest its records again and generate the task again",
         )
 
 
 def see_review(
     tally: FindingTally, accepted: AcceptedSet | None, candidates: Iterable[Candidate], released: Iterable[str]
 ) -> None:
-    """Reviewers settled every task, and accept those that are released; where nobody was asked, nothing is found."""
+    """Check that reviewers settled every candidate, and accepted those that are to be released.
+
+    Args:
+        tally: Tally of the gate ``review``.
+        accepted: The result of the review; None under the policy ``none``: then nothing is found.
+        candidates: All candidates, also those that are left out.
+        released: Ids of the tasks to release.
+    """
     wanted, approved = set(released), set() if accepted is None else set(accepted.accepted)
     for candidate in candidates:
         tally.looked += 1
@@ -182,7 +216,7 @@ def see_review(
             tally.add(
                 task_id,
                 f"not settled under the policy {accepted.policy}: {REASON_WORDS[reason]}",
-                "let it be reviewed: hazardmill review serve",
+                "have it reviewed: hazardmill review serve",
             )
         elif task_id in wanted:
-            tally.add(task_id, f"reviewers are against it: {REASON_WORDS[reason]}", "leave it out of the release")
+            tally.add(task_id, f"reviewers rejected it: {REASON_WORDS[reason]}", "leave it out of the release")

@@ -1,10 +1,12 @@
-"""Gates: what stops a release, with a list of what was found of which task, and what to do about it.
+"""The gates of a release: checks that stop it, with a list of what was found about which task, and what to do.
 
-Every gate looks at every task that is to be released, whatever the others find, so that one build tells all there is to
-be mended. Tasks come one at a time, and little is kept of each. What the gates say does not depend on their order.
+Every gate looks at every task that is to be released, whatever the others find, so that one build reports everything
+that has to be fixed. Tasks are passed in one at a time, and little is kept of each. The results do not depend on their
+order.
 
-    gate_findings.py   what a gate says      gate_rules.py     who answered, rights, review
-    gate_proofs.py     a task by itself      gate_likeness.py  tasks held against one another
+    findings.py   the result of a gate         eligibility.py  who answered, licence and credit, review
+    proofs.py     each task on its own         duplicates.py   tasks compared with one another
+    pii.py        personal data in texts
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.quality.corpus_thresholds import Corpus, CorpusTask, Gate
-from hazardmill.release.gates.duplicates import Likeness, StructureIndex
+from hazardmill.release.gates.duplicates import DuplicateIndex, StructureIndex
 from hazardmill.release.gates.eligibility import (
     Rights,
     see_attribution,
@@ -40,40 +42,40 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 SAYS: Final[Mapping[str, str]] = {
-    "revalidation": "every task follows from its document: plans, lengths, claims and PDDL are found again",
-    "offline": "a language model wrote every task, now or as hazardmill has it recorded, or other tasks are allowed",
+    "revalidation": "every task follows from its document: plans, lengths, claims and PDDL come out the same again",
+    "offline": "a language model wrote every task, in this run or in a recording of hazardmill, or others are allowed",
     "local_model": "models at private addresses were named",
-    "licence": "every task comes under the licence of its source",
-    "attribution": "every task whose licence asks for credit has a credit line",
-    "duplicates": "no two tasks are the same document, or of one structure in nearly the same words",
+    "licence": "every task has the licence of its source",
+    "attribution": "every task whose licence requires credit has a credit line",
+    "duplicates": "no two tasks have the same document, or the same structure in nearly the same words",
     "leaked_names": "no name that a planner sees has a word of safety or danger",
-    "personal_data": "no text about people who were hurt holds what tells who they are",
+    "personal_data": "no text about people who were hurt gives away who they are",
     "review": "reviewers have settled every task",
     "split_leak": "tasks of one structure are in one split",
     "corpus": "the figures of the whole corpus are within their thresholds",
 }
-"""Gate to what it insists on."""
+"""Gate to what it requires."""
 
 GATES: Final = tuple(SAYS)
-"""In the order in which they are told."""
+"""The gates, in the order in which they are reported."""
 
 NOBODY: Final = "nobody was asked to review, which the policy none allows"
-"""What the gate ``review`` says instead."""
+"""What the gate ``review`` requires under the policy ``none``."""
 
 _OF_ROWS: Final = ("offline", "local_model", "licence", "attribution")
 _LEAVE_OUT: Final = "reject it in the review, or leave its record out of the run"
 
 
 class Gates(AbstractContextManager["Gates"]):
-    """Looks at the tasks of a release, one after another.
+    """All gates of one release, which are shown its tasks one after another.
 
     A context manager: worker processes end with it, or with ``results``.
 
     Args:
-        options: What is asked for.
-        candidates: Every task that there is to release.
-        splits: Task to split, of the tasks that are to be released.
-        accepted: What people accept of the candidates; null where nobody was asked.
+        options: The options of the release.
+        candidates: Every task that might be released, also those that are left out.
+        splits: Task id to split, of the tasks to release.
+        accepted: The result of the review of the candidates; None under the policy ``none``.
     """
 
     def __init__(
@@ -92,11 +94,11 @@ class Gates(AbstractContextManager["Gates"]):
         self._examiners = Examiners(options.jobs)
         self._unseen = set(splits)
         self._documents: dict[str, Document] = {}
-        """Of the tasks that are with the workers."""
+        """Documents of the tasks that the workers have not returned yet, by task id."""
         self._rights = Rights()
         self._shipped = shipped_recordings()
         self._corpus = Corpus()
-        self._likeness = Likeness()
+        self._duplicates = DuplicateIndex()
         self._structures = StructureIndex()
 
     def __exit__(
@@ -106,12 +108,12 @@ class Gates(AbstractContextManager["Gates"]):
         self._examiners.close()
 
     def see(self, row: Row, beside: Iterable[tuple[str, Row]] = (), document: Document | None = None) -> None:
-        """Look at the next task that is to be released.
+        """Look at a task that is to be released.
 
         Args:
-            row: Its columns of the table ``tasks``, and ``context``.
+            row: Row of the table ``tasks``, with ``context``, the text of its record.
             beside: Config and row of what is released with it and does not follow from it: danger, drafts, reviews.
-            document: Its document, where somebody has read it already.
+            document: Its document, if the caller has read it already.
 
         Raises:
             SandboxError: A worker process cannot be started, or was ended from outside.
@@ -129,13 +131,13 @@ class Gates(AbstractContextManager["Gates"]):
         self._count(*_OF_ROWS)
         if document is not None:
             self._documents[row["task_id"]] = document
-        # Of other sources nobody looks at them, so that no worker need be sent them.
+        # Only for these sources are the texts searched; for others they need not be sent to a worker.
         texts = list(texts_beside(beside)) if row["source"] in SOURCES else []
         for each, examined in self._examiners.give({**row, "beside": texts}):
             self._take(each, examined)
 
     def results(self) -> tuple[GateResult, ...]:
-        """What every gate says of all tasks seen, in the order of ``GATES``; to be asked once.
+        """Return the result of every gate, in the order of ``GATES``. Call it once, at the end.
 
         Raises:
             SandboxError: A worker process cannot be started, or was ended from outside.
@@ -144,9 +146,9 @@ class Gates(AbstractContextManager["Gates"]):
         for row, examined in self._examiners.rest():
             self._take(row, examined)
         for task_id in self._unseen:
-            tallies["revalidation"].add(task_id, "it was not looked at", "report this: it is a mistake of hazardmill")
-        self._likeness.tell(tallies["duplicates"])
-        self._structures.tell(tallies["split_leak"])
+            tallies["revalidation"].add(task_id, "it was not checked", "please report this: it is a bug in hazardmill")
+        self._duplicates.report(tallies["duplicates"])
+        self._structures.report(tallies["split_leak"])
         see_review(tallies["review"], self._accepted, self._candidates.values(), self._splits)
         for gate in self._corpus.report(self._options.thresholds).gates:
             if gate.too_few:
@@ -160,15 +162,15 @@ class Gates(AbstractContextManager["Gates"]):
             self._tallies[name].looked += 1
 
     def _take(self, row: Row, examined: TaskExamination) -> None:
-        """Take in what was worked out of a task."""
+        """Add the findings of an examined task to the tallies."""
         tallies, task_id = self._tallies, examined.task_id
         document = self._documents.pop(task_id, None)
         self._count("revalidation", "duplicates")
         for message, remedy in examined.problems:
             tallies["revalidation"].add(task_id, message, remedy)
-        self._likeness.take(row["document_hash"], examined)
+        self._duplicates.take(row["document_hash"], examined)
         if examined.outline is None:
-            return  # it cannot be read, which the first gate has told
+            return  # The document cannot be read, which the gate `revalidation` reports.
         self._count("leaked_names", "split_leak", "corpus")
         if examined.leaking:
             names = ", ".join(examined.leaking)
@@ -180,7 +182,7 @@ class Gates(AbstractContextManager["Gates"]):
         if task_id in self._splits:
             self._structures.take(examined, self._splits[task_id])
         else:
-            tallies["split_leak"].add(task_id, "it is in no split", "report this: it is a mistake of hazardmill")
+            tallies["split_leak"].add(task_id, "it is in no split", "please report this: it is a bug in hazardmill")
         self._corpus.add(
             CorpusTask(
                 name=task_id,
@@ -196,7 +198,7 @@ class Gates(AbstractContextManager["Gates"]):
 
 
 def _places(personal: Iterable[tuple[str, str, int]]) -> str:
-    """Where there is what, and not what stands there: messages end up in logs."""
+    """List kinds and places of personal data, without the data itself: messages end up in logs."""
     places: dict[tuple[str, str], list[str]] = {}
     for text, kind, start in personal:
         places.setdefault((kind, text), []).append(str(start))
@@ -205,14 +207,14 @@ def _places(personal: Iterable[tuple[str, str, int]]) -> str:
 
 
 def _figure(gate: Gate) -> str:
-    """What a gate of the corpus says, with its figure."""
-    said = f"{gate.says}: {_told(gate, gate.figure)}, {gate.insists} {_told(gate, gate.threshold)}"
+    """Render a figure of the corpus that is not within its threshold."""
+    said = f"{gate.says}: {_render_figure(gate, gate.figure)}, {gate.insists} {_render_figure(gate, gate.threshold)}"
     if gate.passed is None:
         return f"{said}: not known ({gate.why})"
     return said + (f", such as {'; '.join(gate.examples)}" if gate.examples else "")
 
 
-def _told(gate: Gate, figure: float | None) -> str:
+def _render_figure(gate: Gate, figure: float | None) -> str:
     if figure is None:
         return UNKNOWN
     return share(figure) if gate.unit == "share of tasks" else f"{figure:.1f}"

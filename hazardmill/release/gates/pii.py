@@ -1,14 +1,14 @@
-"""Personal data in texts about people who were hurt: what would name, reach or single out one of them.
+"""Searching texts about people who were hurt for personal data: whatever would name, reach or single out one of them.
 
-The kinds are those of the identifiers that HIPAA's Safe Harbor method takes out (45 CFR 164.514(b)(2)) and that a short
-text in words can hold. The records are public and were cleared before; what is looked for is what the clearing missed,
-and what a language model put in.
+The kinds are the identifiers that HIPAA's Safe Harbor method removes (45 CFR 164.514(b)(2)), as far as a short text can
+contain them. The records are public and were cleared before publication; the search is for what the clearing missed
+and for what a language model added.
 
-Ages over 89 are coarsened when reports are read (``hazardmill.ages``); one that is found was made up, or is of a store
-that is older.
+Ages over 89 are coarsened when reports are read (``hazardmill.ages``); one that is found here was made up, or the store
+is older than the coarsening.
 
-Texts are in capitals, abbreviated, and full of figures, so that each pattern asks for what only the real thing has: an
-``@`` means "at", ``8/10`` how much it hurts, and ``MS`` is a disease.
+The texts are in capitals, abbreviated and full of figures, so each pattern requires what only the real thing has: an
+``@`` may mean "at", ``8/10`` the strength of pain, and ``MS`` a disease.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _DD: Final = r"(?:0?[1-9]|[12]\d|3[01])"
 _YYYY: Final = r"(?:19|20)\d\d"
 _DAY: Final = rf"{_DD}(?:st|nd|rd|th)?"
 
-# After a title in capitals there often stands no name: "DR OFFICE", "MS FELL", "MR DX". Function words, what such a
-# report tells next, and its abbreviations.
+# What follows a title in capitals is often not a name: "DR OFFICE", "MS FELL", "MR DX". These are function words, verbs
+# and nouns of such reports, and their abbreviations.
 _NO_NAMES: Final = """
     a about after again ago all also am an and another any appt are as at back be because been before began being
     but by called came can care clinic complains could diag diagnosed did do doctor does due during dx exacerbation
@@ -56,7 +56,7 @@ _UNITS: Final = (
 
 _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "e-mail address": (
-        # In capitals only under names that are no words there: "PAIN@HOME.NO LOC" is a sentence.
+        # In capitals only under domains that are not words of a report: "PAIN@HOME.NO LOC" is a sentence.
         r"[\w.%+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|net|edu|gov|mil|info|biz)\b",
         r"(?-i:(?=\S{0,200}[a-z])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})\b",
     ),
@@ -75,7 +75,7 @@ _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
         rf"(?<!\d){_YYYY}([/.-]){_MM}\1{_DD}(?!\d)",
         rf"\b{_MONTH} ?{_DAY},? ?{_YYYY}\b",
         rf"\b{_DAY} (?:of )?{_MONTH},? ?{_YYYY}\b",
-        # Of a birth, a day without its year is enough.
+        # For a birth, a day without its year is enough.
         rf"\b(?:dob|d\.o\.b\.?|date of birth|birth ?date|birthday)[ .:#]{{0,3}}(?:is )?"
         rf"(?:{_MM}[/.-]{_DD}|{_MONTH} ?{_DAY}|{_DAY} {_MONTH}|{_YYYY})",
     ),
@@ -87,20 +87,20 @@ _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
         rf"(?<![\d./-])\d{{1,6}} (?!{_UNITS}\b)(?:[nsew]\.? )?(?:[a-z][a-z'-]*|\d{{1,3}}(?:st|nd|rd|th))"
         rf"(?: (?!{_UNITS}\b)[a-z]{{2,}})? (?:street|avenue|ave|boulevard|blvd|rd|road|lane|drive|highway|hwy|parkway"
         rf"|pkwy|terrace|court|circle)\b(?! (?:with|when|while|who))",
-        # These are also a scan, a doctor and soft tissue.
+        # "CT" is also a scan, "DR" a doctor, and "ST" soft tissue.
         rf"(?<![\d./-])\d{{2,6}} (?!{_UNITS}\b)[a-z][a-z'-]+ (?:st|ct|dr|pl|ln)\b(?= ?(?:[,.;]|apt|unit|#|$))",
         r"\bp\.? ?o\.? box \d+",
     ),
     "record number": (
         r"\b(?:mrn|mr#|medical record|med rec|record|chart|account|acct|case|visit|encounter|patient id|pt id|policy"
         r"|licen[cs]e|claim)(?: (?:number|num|no|id))?[ .:#]{0,3}[a-z]{0,3}-?\d{4,}",
-        # Nothing that is counted or measured has so many digits, but for what a search says of its limit.
+        # No count or measurement has so many digits, except for the limit in the message of a search.
         r"(?<![\d.,])\d{7,}(?!\d| (?:expansions|states)\b)",
     ),
 }
 
 _SAID: Final = ("texts", "obvious")
-"""Keys of a document that hold what an author says in words."""
+"""Keys of a document that hold texts of its author."""
 
 _NO_TEXTS: Final = frozenset(
     """
@@ -108,7 +108,7 @@ _NO_TEXTS: Final = frozenset(
     model_asked model_answered backend jail_profile hazardmill_version run_id
     """.split()
 )
-"""Columns that say who made a row, and of what: no text of a record or of a model."""
+"""Columns on the origin of a row, which hold no text of a record or of a model."""
 
 _COMPILED: Final = tuple(
     (kind, re.compile(pattern, re.IGNORECASE)) for kind, patterns in _PATTERNS.items() for pattern in patterns
@@ -117,21 +117,33 @@ _COMPILED: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class PersonalDataSpan:
-    """One place of a text that looks like personal data. What stands there is not repeated."""
+    """One place in a text that looks like personal data. The data itself is not repeated, as findings are logged.
+
+    Attributes:
+        kind: What it looks like.
+        start: Index of its first character in the text after Unicode normalization (NFKC).
+        end: Index after its last character.
+    """
 
     kind: Kind
     start: int
-    """Place of its first character, from 0, in the text with compatibility characters resolved."""
     end: int
 
 
 def personal_in(text: str) -> list[PersonalDataSpan]:
-    """What a text holds, from its beginning to its end; of two that overlap, the longer one."""
+    """Find everything in a text that looks like personal data.
+
+    Args:
+        text: The text; it is normalized (NFKC) first, and places refer to the normalized text.
+
+    Returns:
+        The places in the order of the text, without overlaps: the longer of two overlapping places is kept.
+    """
     text = unicodedata.normalize("NFKC", text)
     found = [PersonalDataSpan("age over 89", match.start(), match.end()) for match in ages_over_89(text)]
     for kind, pattern in _COMPILED:
         found += [PersonalDataSpan(kind, match.start(), match.end()) for match in pattern.finditer(text)]
-    # "11 Birch Dr. BLISTERS": the title that a name would begin with is the end of an address.
+    # "11 Birch Dr. BLISTERS": what looks like the title of a name is the end of an address.
     streets = [each for each in found if each.kind == "address"]
     found = [
         each
@@ -147,11 +159,14 @@ def personal_in(text: str) -> list[PersonalDataSpan]:
 
 
 def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, PersonalDataSpan]]:
-    """What each text of a task holds, with the text's name.
+    """Find everything that looks like personal data in the texts of a task and of the rows released with it.
 
     Args:
-        row: As for ``texts_of_task``, and ``beside``: what ``texts_beside`` gives of the rows that go with the task. A
-            text that stands in several places, as the accepted code does, is told of in the first.
+        row: As for ``texts_of_task``, with ``beside``: names and texts from ``texts_beside``, if there are any.
+
+    Yields:
+        Name of a text and a place in it. If the same text is in several places, as the accepted code is, only the
+        first is reported.
     """
     seen = set()
     for name, text in (*texts_of_task(row), *(row.get("beside") or ())):
@@ -162,10 +177,16 @@ def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, PersonalData
 
 
 def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and text of each text of a task that is published: of its record, its danger, its document, and its code.
+    """Yield name and text of each published text of a task: from its record, code, danger and document.
 
     Args:
-        row: Columns of the table ``tasks``, and ``context``.
+        row: Row of the table ``tasks``, with ``context``, the text of its record.
+
+    Yields:
+        Pairs such as ``("danger.setting", "A kitchen ...")``.
+
+    Raises:
+        ValueError: The danger or the document is not JSON.
     """
     for name in ("context", "code"):
         if isinstance(row.get(name), str):
@@ -177,11 +198,14 @@ def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def texts_beside(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str]]:
-    """Name and text of each text in rows that are released with a task: its danger, its drafts, its reviews.
+    """Yield name and text of each text in the rows released with a task: its danger, its drafts, its reviews.
 
     Args:
-        rows: Config and row. Of ``drafts``, rows are named by their number; of documents, the texts alone count, as in
-            ``texts_of_task``.
+        rows: Pairs of config and row.
+
+    Yields:
+        Pairs such as ``("drafts[2].feedback", "...")``, where 2 is the number of the draft. Only the texts of a
+        document are searched, as in ``texts_of_task``; if it cannot be read, all of it is.
     """
     for config, row in rows:
         name = f"{config}[{row['draft']}]" if "draft" in row else config
@@ -193,7 +217,7 @@ def texts_beside(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tupl
                 continue
             try:
                 document = json.loads(value)
-                # Every document has texts; what says why the unsafe plan is the obvious one, not every one.
+                # Every document has `texts`; not every one has `obvious`, the reason why the unsafe plan is obvious.
                 for part, said in zip(_SAID, (document["texts"], document.get("obvious")), strict=True):
                     yield from _strings(f"{name}.{part}", said)
             except (ValueError, LookupError, TypeError, RecursionError):

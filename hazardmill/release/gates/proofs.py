@@ -1,6 +1,6 @@
-"""What is worked out of one task by itself, from its document alone: its proofs anew, its structure, its texts.
+"""Examining each task on its own, from its document: its proofs again, its structure, its texts.
 
-All of it is here because it is what takes time, and so is done in worker processes (``Examiners``).
+This is the slow part of the gates, so it runs in worker processes (``Examiners``).
 """
 
 from __future__ import annotations
@@ -24,36 +24,40 @@ from hazardmill.verification.task import AGAIN, COLUMNS, UNREADABLE, reason, ver
 
 Row: TypeAlias = Mapping[str, Any]
 Problem: TypeAlias = tuple[str, str]
-"""What is wrong, and what to do."""
+"""What is wrong, and what to do about it."""
 
 ASKED: Final = (*COLUMNS, "context", "beside")
-"""The columns that are looked at, and the texts that are released beside them (``personal.texts_beside``)."""
+"""Columns that a worker needs; ``beside`` has the texts released with the task (``pii.texts_beside``)."""
 
 _CHUNK: Final = 4
-"""Tasks sent to a worker at once."""
+"""Number of tasks sent to a worker at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskExamination:
-    """What was worked out of a task."""
+    """What a worker found out about a task.
+
+    Attributes:
+        task_id: Id of the task.
+        problems: What in its row does not follow from its document.
+        structure: Its structure id; None if the document is too regular to have one, or cannot be read.
+        outline: Its outline; None if the document cannot be read.
+        leaking: Visible names that give the danger away, each with its place and the word.
+        personal: Name of the text, kind, and index of the first character of whatever looks like personal data.
+        words: Words of the text by which duplicates are recognized.
+    """
 
     task_id: str
     problems: tuple[Problem, ...] = ()
-    """What does not come out as its row has it."""
     structure: str | None = None
-    """Null where the document is too regular to have one, or cannot be read."""
     outline: str | None = None
-    """Null where the document cannot be read."""
     leaking: tuple[str, ...] = ()
-    """Visible names that give the danger away, each with where it is."""
     personal: tuple[tuple[str, str, int], ...] = ()
-    """Text, kind, and place of its first character, of each thing that looks like personal data."""
     words: tuple[str, ...] = ()
-    """Of the text that duplicates are told by."""
 
 
 def examine(row: Row) -> TaskExamination:
-    """Look at one task. Nothing that it holds raises an error.
+    """Examine one task. No content of a row raises an error: what cannot be read is reported as a problem.
 
     Args:
         row: The columns of ``ASKED``.
@@ -63,7 +67,7 @@ def examine(row: Row) -> TaskExamination:
         value = json.loads(row["document"])
         document = Document.from_json(value)
         danger = json.loads(row["danger"])
-        # As `runs.duplicates.texts_of`, whose module would bring pyarrow into every worker.
+        # Same as `runs.duplicates.texts_of`, but importing that module would load pyarrow in every worker.
         told = words("\n".join(fields_of({**document.texts, **danger})))
         personal = _personal(row)
     except UNREADABLE as error:
@@ -87,12 +91,13 @@ def _personal(row: Row) -> tuple[tuple[str, str, int], ...]:
 
 
 class Examiners:
-    """Examines tasks in worker processes, and gives what they found in the order in which the tasks were given.
+    """A pool of worker processes that examine tasks and return results in the order in which tasks were given.
 
-    At most a few tasks a worker are under way: to give one more waits. A worker that is lost ends the examination.
+    At most a few chunks of tasks per worker are under way; ``give`` waits for the oldest one beyond that. If a worker
+    is lost, the examination ends with an error.
 
     Args:
-        jobs: Worker processes; with 1, the tasks are examined here.
+        jobs: Number of worker processes; with 1, tasks are examined in this process.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -102,7 +107,9 @@ class Examiners:
         self._under_way: deque[tuple[list[dict[str, Any]], Future[list[TaskExamination]]]] = deque()
 
     def give(self, row: Row) -> Iterator[tuple[Row, TaskExamination]]:
-        """Take one more task, and give what is done by then: columns of ``ASKED``, and what was worked out.
+        """Hand in a task, and yield those that are done by now: columns of ``ASKED``, and the examination.
+
+        The task is only handed in when the result is iterated.
 
         Raises:
             SandboxError: A worker process cannot be started, or was ended from outside.
@@ -118,7 +125,7 @@ class Examiners:
             yield from self._next()
 
     def rest(self) -> Iterator[tuple[Row, TaskExamination]]:
-        """What is still under way; afterwards the workers have ended.
+        """Wait for all tasks under way and yield them; afterwards the workers have ended.
 
         Raises:
             SandboxError: A worker process cannot be started, or was ended from outside.
@@ -130,7 +137,7 @@ class Examiners:
         self.close()
 
     def close(self) -> None:
-        """End the workers; what is under way is dropped."""
+        """End the workers; tasks under way are dropped."""
         self._under_way.clear()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
@@ -138,19 +145,19 @@ class Examiners:
 
     def _send(self) -> None:
         if self._pool is None:
-            # Not forked: this process may have threads, which a fork leaves with the locks that they held.
+            # Spawned, not forked: this process may have threads, and a fork would copy the locks that they hold.
             self._pool = ProcessPoolExecutor(self._jobs, multiprocessing.get_context("spawn"))
         chunk, self._chunk = self._chunk, []
         try:
             self._under_way.append((chunk, self._pool.submit(_examine_all, chunk)))
         except BrokenProcessPool as error:
-            raise self._lost() from error
+            raise self._lost_worker() from error
         except OSError as error:
-            # A worker that ends before it has been told what to do breaks the pipe to it.
+            # A worker that ends before it has received its first task breaks the pipe to it.
             self.close()
             raise SandboxError(
                 f"a worker process that validates tasks cannot be started: {error.strerror or error}",
-                remedy="see that memory is enough and further processes are allowed, or use fewer with --jobs",
+                remedy="check that memory suffices and that more processes are allowed, or use fewer with --jobs",
             ) from error
 
     def _next(self) -> Iterator[tuple[Row, TaskExamination]]:
@@ -158,13 +165,13 @@ class Examiners:
         try:
             return zip(chunk, future.result(), strict=True)
         except BrokenProcessPool as error:
-            raise self._lost() from error
+            raise self._lost_worker() from error
 
-    def _lost(self) -> SandboxError:
+    def _lost_worker(self) -> SandboxError:
         self.close()
         return SandboxError(
             "a worker process that validates tasks was ended from outside",
-            remedy="see that memory is enough, or use fewer with --jobs",
+            remedy="check that memory suffices, or use fewer processes with --jobs",
         )
 
 

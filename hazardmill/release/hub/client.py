@@ -1,4 +1,4 @@
-"""One dataset's repository on a hub, asked through Hugging Face's own client. Errors come without the token."""
+"""A client for one dataset repository on a hub, built on Hugging Face's own; its errors never contain the token."""
 
 from __future__ import annotations
 
@@ -21,33 +21,37 @@ from hazardmill.release.manifest import MANIFEST
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, RepoFile
 
-RESUME: Final = "push again: it goes on where it stopped"
+RESUME: Final = "push again: it continues where it stopped"
 _KIND: Final = "dataset"
 _REMEDIES: Final = {
     401: "the hub does not know the token: set HF_TOKEN, or log in with: hf auth login",
     403: "use a token that may write to this organisation",
     404: "look at the name, and whether the token may see the repository",
-    409: "look at what is there, then push again",
-    412: "somebody else has committed in the meantime: look at what, then push again",
-    413: "the hub takes no file of this size",
+    409: "look at what the repository holds, then push again",
+    412: "somebody else has committed in the meantime: look at the commit, then push again",
+    413: "the hub does not accept files of this size",
 }
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LONGEST: Final = 500
-"""Characters of a server's own words that an error repeats."""
+"""Maximum number of characters of a server's message that an error repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file at one revision of the repository."""
+    """A file at one revision of the repository.
+
+    Attributes:
+        bytes: Its size.
+        blob: Git id (SHA-1) of the file; of its pointer if the file is in LFS.
+        sha256: Hash of a file in LFS, hex; None for other files.
+    """
 
     bytes: int
     blob: str
-    """The id that git gives the file, or, of one in LFS, its pointer."""
     sha256: str | None
-    """Of a file in LFS; null for others."""
 
     def is_same(self, file: LocalFile) -> bool:
-        """Whether it has the bytes of a file here."""
+        """Check whether it has the same bytes as a local file."""
         if self.bytes != file.bytes:
             return False
         return self.blob == file.blob if self.sha256 is None else self.sha256 == file.sha256
@@ -55,35 +59,46 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """The repository as it was when it was looked at."""
+    """The state of the repository at one moment.
+
+    Attributes:
+        private: Whether only its owners can see it.
+        head: Id of the latest commit of the branch ``main``.
+        tags: Tag to id of the commit that it points to.
+    """
 
     private: bool
     head: str
     tags: dict[str, str]
-    """Tag to the commit that it names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """The release that a revision has."""
+class RemoteRelease:
+    """The release that the repository holds at some revision, according to its manifest.
+
+    Attributes:
+        version: Its version; None if the manifest has no version of the form ``X.Y.Z``.
+        files: Paths of its files, the manifest included.
+    """
 
     version: str | None
-    """Null where its manifest names none that can be compared."""
     files: frozenset[str]
-    """Its files, the manifest among them."""
 
 
 class HubClient:
-    """A repository, which may not be there yet.
+    """A dataset repository on a hub, which may not exist yet.
+
+    Whatever the hub answers is checked before it is used or shown. Each method raises ``HubError`` if the hub cannot be
+    reached, refuses, or sends an answer that no hub would send; the error never contains the token.
 
     Args:
         repository: ``ORG/NAME``.
-        token: Of the hub; by default that of ``HF_TOKEN``, else of huggingface_hub's own store.
-        endpoint: Address of the hub; by default that of ``HF_ENDPOINT``, else huggingface.co.
+        token: Token for the hub; by default from ``HF_TOKEN``, otherwise from huggingface_hub's own store.
+        endpoint: Address of the hub; by default from ``HF_ENDPOINT``, otherwise huggingface.co.
 
     Raises:
         UsageError: huggingface_hub is not installed, or no hub can have a repository of this name.
-        HubError: There is no token.
+        HubError: There is no token, or it has characters that no token has.
     """
 
     def __init__(self, repository: str, token: str | None = None, endpoint: str | None = None) -> None:
@@ -99,17 +114,19 @@ class HubClient:
             validate_repo_id(repository)
         except HFValidationError as error:
             raise UsageError(
-                f"{repository!r} is no repository of a hub: {error}", remedy="take another name"
+                f"{repository!r} cannot be the name of a repository: {error}", remedy="choose another name"
             ) from error
         self.repository = repository
         self.token = token or get_token() or ""
         if not self.token:
             raise HubError("there is no token for the hub", remedy="set HF_TOKEN, or log in with: hf auth login")
         if not self.token.isascii():
-            raise HubError("the token for the hub has letters that no token has", remedy="copy it again into HF_TOKEN")
+            raise HubError(
+                "the token for the hub has characters that no token has", remedy="copy it into HF_TOKEN again"
+            )
         keep_secret(self.token)
         give_up_on_silence()
-        # Read now: huggingface_hub reads its environment once, when it is imported.
+        # HF_ENDPOINT is read here, as huggingface_hub reads it only once, when it is imported.
         self._api: HfApi = HfApi(endpoint=endpoint or os.environ.get("HF_ENDPOINT") or None, token=self.token)
         keep_secret(*secrets_in_address(self._api.endpoint))
 
@@ -120,11 +137,11 @@ class HubClient:
 
     @property
     def url(self) -> str:
-        """Where people look at the dataset."""
+        """Web page of the dataset."""
         return f"{self.endpoint}/datasets/{self.repository}"
 
     def look(self) -> RepositoryState | None:
-        """The repository as it is; null if there is none that this token may see."""
+        """Return the current state of the repository; None if this token cannot see one."""
         from huggingface_hub.errors import RepositoryNotFoundError
 
         with self._asking("to show the repository"):
@@ -135,13 +152,13 @@ class HubClient:
                 return None
             heads = [self._commit(ref.target_commit) for ref in refs.branches if ref.name == "main"]
             tags = {self._text(ref.name): self._commit(ref.target_commit) for ref in refs.tags}
-            # A repository that says nothing of its visibility is not to be taken for a closed one.
+            # Only an explicit answer counts as private: an unknown visibility must not pass for a private repository.
             return RepositoryState(
                 private=info.private is True, head=heads[0] if heads else self._commit(info.sha), tags=tags
             )
 
     def files(self, revision: str) -> dict[str, RemoteFile]:
-        """All files at a revision, by path."""
+        """List all files at a revision, by path."""
         from huggingface_hub import RepoFile
 
         with self._asking(f"for the files at {revision}"):
@@ -152,19 +169,19 @@ class HubClient:
 
     def _file(self, entry: RepoFile) -> RemoteFile:
         if type(entry.size) is not int or entry.size < 0:
-            raise self._lie(f"says of a file that it has {entry.size!r} bytes")
+            raise self._lie(f"gives {entry.size!r} as the size of a file")
         sha256 = None if entry.lfs is None else self._text(entry.lfs.sha256)
         return RemoteFile(entry.size, self._text(entry.blob_id), sha256)
 
     def commits_with(self, word: str) -> Iterator[str]:
-        """The ids of the commits whose message has a word, the latest first."""
+        """Find the commits whose title or message contains a word, and return their ids, the latest first."""
         with self._asking("for the history"):
             commits = self._api.list_repo_commits(self.repository, repo_type=_KIND)
             found = [self._commit(each.commit_id) for each in commits if word in f"{each.title}\n{each.message}"]
         return iter(found)
 
-    def released(self, revision: str) -> Earlier | None:
-        """The release at a revision, by its manifest; null if there is no manifest of one."""
+    def read_release(self, revision: str) -> RemoteRelease | None:
+        """Read the manifest at a revision; None if the file there is not a manifest."""
         with tempfile.TemporaryDirectory(prefix="hazardmill-hub-") as folder, self._asking("for the manifest there"):
             path = self._api.hf_hub_download(
                 self.repository, MANIFEST, repo_type=_KIND, revision=revision, local_dir=folder
@@ -173,16 +190,16 @@ class HubClient:
                 value: Any = json.loads(Path(path).read_bytes())
             except ValueError:
                 return None
-        # Of a hazardmill whose manifests this one cannot read, too: version and names are all that matters.
+        # The manifest may be of a newer hazardmill, which `read_manifest` refuses; version and names are enough here.
         files = value.get("files") if isinstance(value, dict) else None
         if not isinstance(files, dict):
             return None
         version = value.get("version")
         known = isinstance(version, str) and re.fullmatch(r"\d{1,6}\.\d{1,6}\.\d{1,6}", version, re.ASCII)
-        return Earlier(version if known else None, frozenset({MANIFEST, *files}))
+        return RemoteRelease(version if known else None, frozenset({MANIFEST, *files}))
 
     def create(self) -> None:
-        """Make the repository, open to nobody else; one that is there stays as it is."""
+        """Create the repository as a private one; an existing repository stays as it is."""
         from huggingface_hub.errors import HfHubHTTPError
 
         with self._asking("to make the repository"):
@@ -195,11 +212,21 @@ class HubClient:
     def commit(
         self, files: dict[str, LocalFile], deleted: Iterable[str], *, title: str, message: str, parent: str
     ) -> str:
-        """Bring files up and make one commit of them; its id.
+        """Upload files and make one commit of them.
+
+        Args:
+            files: Path in the repository to the local file.
+            deleted: Paths of files that the commit removes.
+            title: First line of the commit message.
+            message: Rest of the commit message.
+            parent: Id of the commit that must be the head of ``main``; otherwise the hub refuses.
+
+        Returns:
+            Id of the new commit.
 
         Raises:
-            InputError: The hub does not take the card's metadata.
-            HubError: The commit was not made, or nobody knows.
+            InputError: The hub does not accept the metadata of the card.
+            HubError: The commit was not made, or its answer was lost, so that it is unknown whether it was made.
         """
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
@@ -221,48 +248,48 @@ class HubClient:
                 if "README.md" not in str(error):
                     raise
                 raise InputError(
-                    f"the hub does not take the card: {self._scrubbed(error)}",
+                    f"the hub does not accept the card: {self._scrub(error)}",
                     file="README.md",
-                    remedy="build the release again with another hazardmill",
+                    remedy="build the release again with another version of hazardmill",
                 ) from error
             return self._commit(made.oid)
 
     def tag(self, tag: str, revision: str) -> None:
-        """Set a tag; one that is there stays where it is, and is an error."""
+        """Set a tag on a commit; if the tag exists already, it is not moved, and ``HubError`` is raised."""
         with self._asking(f"to set the tag {tag}"):
             self._api.create_tag(self.repository, tag=tag, revision=revision, repo_type=_KIND)
 
     def publish(self) -> None:
-        """Open the repository to everybody."""
+        """Make the repository public."""
         with self._asking("to make the repository public"):
             self._api.update_repo_settings(self.repository, private=False, repo_type=_KIND)
 
     def error(self, message: str, remedy: str) -> HubError:
-        """An error about this repository."""
-        return HubError(self._scrubbed(message), file=self.url, remedy=remedy)
+        """Build an error about this repository, without secrets in its message."""
+        return HubError(self._scrub(message), file=self.url, remedy=remedy)
 
     def _text(self, said: object) -> str:
-        """A text of the hub's that is gone on with, and may be shown.
+        """Check a name from an answer of the hub before it is used in further requests or shown.
 
         Raises:
-            HubError: It is none, or holds the token.
+            HubError: It is not a text, is empty or too long, or contains the token.
         """
         if not isinstance(said, str) or not said or len(said) > _LONGEST:
-            raise self._lie(f"says {said!r:.80} where a name belongs")
+            raise self._lie(f"sends {said!r:.80} instead of a name")
         if holds_secret(said):
-            raise self._lie("repeats the token where a name belongs")
+            raise self._lie("sends the token back instead of a name")
         return said
 
     def _commit(self, said: object) -> str:
         text = self._text(said)
         if not _COMMIT.fullmatch(text):
-            raise self._lie(f"says {text!r:.80} where the id of a commit belongs")
+            raise self._lie(f"sends {text!r:.80} instead of the id of a commit")
         return text
 
     def _lie(self, what: str) -> HubError:
-        return self.error(f"the hub answers as none does: it {what}", "look at HF_ENDPOINT, and ask its operator")
+        return self.error(f"the hub's answer is not valid: it {what}", "check HF_ENDPOINT, and ask the hub's operator")
 
-    def _scrubbed(self, text: object) -> str:
+    def _scrub(self, text: object) -> str:
         return scrub(" ".join(str(text).split()), self.token)[:_LONGEST]
 
     @contextmanager
@@ -275,34 +302,34 @@ class HubClient:
             return
         except (InputError, HubError) as error:
             failure: InputError | HubError = error
-        # Whatever an answer that is none of a hub's breaks in huggingface_hub comes out: KeyError, TypeError...
+        # An invalid answer can fail anywhere in huggingface_hub, with any error: KeyError, TypeError...
         except Exception as error:
             cause = error if isinstance(error, HfHubHTTPError) else error.__cause__
             if isinstance(cause, HfHubHTTPError):
-                failure = self._refused(cause, what)
+                failure = self._refusal(cause, what)
             elif isinstance(cause, HubError):
                 failure = cause
             else:
-                remedy, said = RESUME, f"asked {what}, the hub does not answer: {cause or error!r}"
+                remedy, said = RESUME, f"the hub does not answer when asked {what}: {cause or error!r}"
                 if isinstance(error, OfflineModeIsEnabled):
                     remedy = "unset HF_HUB_OFFLINE, then push again"
                 elif isinstance(error, httpx.UnsupportedProtocol):
                     remedy = "write HF_ENDPOINT with https://, then push again"
-                # What an upload met comes as a RuntimeError around it.
+                # The error of an upload arrives wrapped in a RuntimeError.
                 elif not isinstance(error, httpx.HTTPError | RuntimeError | OSError):
-                    said = f"asked {what}, the hub answers as none does: {error!r}"
-                    remedy = "look at HF_ENDPOINT, and ask its operator"
+                    said = f"the hub's answer is not valid when asked {what}: {error!r}"
+                    remedy = "check HF_ENDPOINT, and ask the hub's operator"
                 failure = self.error(said, remedy)
-        # Outside of the handler: what a library raised may hold the token, and would travel along as context.
-        failure.message = self._scrubbed(failure.message)
+        # Raised outside of the handlers: an error of a library may contain the token, and would become the context.
+        failure.message = self._scrub(failure.message)
         failure.__cause__ = failure.__context__ = None
         raise failure
 
-    def _refused(self, error: Any, what: str) -> HubError:  # noqa: ANN401  # a class of a library that may be missing
+    def _refusal(self, error: Any, what: str) -> HubError:  # noqa: ANN401  # a class of a library that may be missing
         status = error.response.status_code
         said = error.server_message or error.response.reason_phrase
         remedy = _REMEDIES.get(status, RESUME)
         if status == 429:
             after = error.response.headers.get("retry-after")
             remedy = f"wait {f'{after} s' if after else 'a while'}, then {RESUME}"
-        return self.error(f"asked {what}, the hub answers with status {status}: {said}", remedy)
+        return self.error(f"the hub answers with status {status} when asked {what}: {said}", remedy)

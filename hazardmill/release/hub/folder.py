@@ -1,4 +1,4 @@
-"""The folder of a release, held against its manifest, as what is pushed must be."""
+"""Reading the folder of a release before it is pushed, with all files checked against the manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from hazardmill.release.read.integrity import read_whole
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file of the folder."""
+    """A file of the folder.
+
+    Attributes:
+        path: Its path on this machine.
+        sha256: Hash of its content, hex.
+        bytes: Its size.
+    """
 
     path: Path
     sha256: str
@@ -21,7 +27,7 @@ class LocalFile:
 
     @cached_property
     def blob(self) -> str:
-        """The id that git gives its content."""
+        """Git id (SHA-1) of its content."""
         digest = hashlib.sha1(b"blob %d\0" % self.bytes, usedforsecurity=False)
         with self.path.open("rb") as opened:
             while chunk := opened.read(1 << 20):
@@ -31,33 +37,37 @@ class LocalFile:
 
 @dataclass(frozen=True)
 class LocalRelease:
-    """A release whose files are as its manifest says."""
+    """A release on this machine whose files agree with its manifest.
+
+    Attributes:
+        manifest: Its manifest.
+        files: Path within the folder to file, the manifest included.
+    """
 
     manifest: ReleaseManifest
     files: dict[str, LocalFile]
-    """By path within the folder, the manifest among them."""
 
     @property
     def sha256(self) -> str:
-        """Hash of the manifest's file: it stands for all bytes of the release."""
+        """Hash of the manifest file, which stands for all bytes of the release."""
         return self.files[MANIFEST].sha256
 
     @property
     def tag(self) -> str:
-        """The tag that it is found by."""
+        """Tag of the release on a hub: ``vX.Y.Z``."""
         return f"v{self.manifest.version}"
 
     @property
     def bytes(self) -> int:
-        """Bytes of all files."""
+        """Size of all files together."""
         return sum(file.bytes for file in self.files.values())
 
 
 def read_folder(folder: Path) -> LocalRelease:
-    """A release, each of its files read and compared with the manifest.
+    """Read the release in a folder, and compare each file with the manifest.
 
     Raises:
-        InputError: There is no release, or a file is damaged, missing or too many.
+        InputError: The folder has no release, a file is damaged or missing, or the manifest does not list a file.
     """
     manifest = read_whole(folder, alone=True)
     own = file_of(folder / MANIFEST)

@@ -1,9 +1,9 @@
-"""Pushing a release to a hub of datasets: one commit, checked, then one tag, and only then open to everybody.
+"""Pushing a release to a hub of datasets: one commit, a check of it, one tag, and only then public access.
 
-Nothing is written down here of how far a push is: the hub itself is asked. So a push that was cut off anywhere, killed
-or not, is made again from the beginning, and finds what there is: a repository, files that were brought up, the commit
-(by the manifest's hash in its message, and by the hash of each file), the tag. It never makes a second commit of the
-same release, and never moves a tag.
+The progress of a push is not recorded on this machine; the hub itself is asked. A push that was interrupted at any
+point, even killed, is simply started again, and finds what exists already: the repository, uploaded files, the commit
+(by the hash of the manifest in its message, and by the hash of each file), the tag. It never makes a second commit of
+the same release, and never moves a tag.
 """
 
 from __future__ import annotations
@@ -22,13 +22,34 @@ from hazardmill.release.manifest import MANIFEST
 
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _NOT_OURS: Final = frozenset({".gitattributes"})
-"""What hubs put into a repository by themselves."""
+"""Files that a hub creates in a new repository."""
 _MAY_BE_REPLACED: Final = _NOT_OURS | {"README.md"}
-"""What a repository may hold that was made by hand for a first release."""
+"""Files that a repository may hold before its first release, if it was created by hand."""
 
 
 class PushSummary(FrozenModel):
-    """What a push did; a dry run: what a push would do."""
+    """What a push did, or what a dry run found that a push would do.
+
+    Attributes:
+        repository: ``ORG/NAME``.
+        url: Web page of the dataset.
+        version: Version of the release.
+        tag: Its tag.
+        manifest_sha256: Hash of its manifest.
+        revision: Id of the commit that has the release; None if a dry run found no such commit.
+        files: Number of files of the release.
+        bytes: Size of all these files together.
+        created: Whether this push created the repository.
+        committed: Whether this push made the commit; False if it existed already.
+        tagged: Whether this push set the tag.
+        published: Whether this push made the repository public.
+        private: Whether only its owners can see the repository afterwards.
+        changed: Files that the commit adds or replaces.
+        deleted: Files of the previous release that the commit removes.
+        kept: Files that belong to no release, and stay.
+        rows: Number of rows that ``datasets`` loaded, by config and split; None if nothing was loaded.
+        dry_run: Whether nothing was changed.
+    """
 
     repository: str
     url: str
@@ -36,29 +57,22 @@ class PushSummary(FrozenModel):
     tag: str
     manifest_sha256: str
     revision: str | None
-    """The commit that has the release; null if a dry run found none."""
     files: int
     bytes: int
     created: bool
-    """Whether the repository was made now; so for the others."""
     committed: bool
     tagged: bool
     published: bool
     private: bool
-    """Whether only its owners can see the repository, afterwards."""
     changed: tuple[str, ...] = ()
-    """Files that the commit adds or replaces."""
     deleted: tuple[str, ...] = ()
-    """Files of the release before it that the commit takes away."""
     kept: tuple[str, ...] = ()
-    """Files that belong to no release, and stay."""
     rows: dict[str, dict[str, int]] | None = None
-    """Rows that ``datasets`` loaded, by config and split; null where it was not asked."""
     dry_run: bool = False
 
 
 class _Change(FrozenModel):
-    """What the commit is to do to the head."""
+    """What the commit will change in the head of the repository."""
 
     changed: tuple[str, ...]
     deleted: tuple[str, ...]
@@ -77,35 +91,35 @@ def push(
     rows_of: CountRows = count_rows,
     say: Callable[[str], object] = lambda line: None,
 ) -> PushSummary:
-    """Push the release in a folder, or go on with a push of it.
+    """Push the release in a folder to a hub, or continue an interrupted push.
 
     Args:
-        folder: Of the release.
-        repository: ``ORG/NAME``; made, and open to nobody else, if it is missing.
-        public: Whether everybody may see it, once all else is done. Never closes a repository.
-        dry_run: Look only.
-        allow_offline: Whether tasks may be in it that no language model wrote.
-        token: Of the hub; by default that of ``HF_TOKEN``, else of huggingface_hub's own store.
-        endpoint: Address of the hub; by default that of ``HF_ENDPOINT``, else huggingface.co.
-        rows_of: What loads the release from the hub and counts its rows.
-        say: Told in words what is done next.
+        folder: Folder of the release.
+        repository: ``ORG/NAME``; it is created as a private repository if it does not exist.
+        public: Whether to make the repository public at the end. A public repository is never made private.
+        dry_run: Whether only to look what a push would do.
+        allow_offline: Whether the release may contain tasks that no language model wrote.
+        token: Token for the hub; by default from ``HF_TOKEN``, otherwise from huggingface_hub's own store.
+        endpoint: Address of the hub; by default from ``HF_ENDPOINT``, otherwise huggingface.co.
+        rows_of: Loads the release from the hub and counts its rows.
+        say: Called before each step with a line that describes it.
 
     Raises:
-        UsageError: This is no name of a repository, or huggingface_hub is not installed.
-        InputError: The release is damaged.
-        ReleaseRefused: It has tasks that no language model wrote, and they are not allowed.
-        HubError: The hub cannot be asked or refuses; the tag is on something else; main has a newer release; or the hub
-            has not what was sent.
+        UsageError: The name of the repository is not of the form ``ORG/NAME``, or huggingface_hub is not installed.
+        InputError: The folder has no release or a damaged one, or the hub does not accept its card.
+        ReleaseRefused: The release has tasks that no language model wrote, and ``allow_offline`` is not set.
+        HubError: The hub cannot be reached or refuses, the tag is on other content, ``main`` has a newer release or
+            files of somebody else, or the hub does not have what was sent.
     """
     if not _REPOSITORY.fullmatch(repository):
-        raise UsageError(f"{repository[:200]!r} is no repository of a hub", remedy="write it as ORG/NAME")
+        raise UsageError(f"{repository[:200]!r} cannot be the name of a repository", remedy="write it as ORG/NAME")
     say(f"checking {folder} against its manifest")
     local = read_folder(folder)
     _admit(local, allow_offline)
     client = HubClient(repository, token, endpoint)
     seen = client.look()
-    revision = None if seen is None else _found(client, local, seen)
-    change = _planned(client, local, seen) if revision is None else _Change(changed=(), deleted=(), kept=())
+    revision = None if seen is None else _find_commit(client, local, seen)
+    change = _plan_commit(client, local, seen) if revision is None else _Change(changed=(), deleted=(), kept=())
     tagged = seen is not None and local.tag in seen.tags
     result = PushSummary(
         repository=repository,
@@ -129,19 +143,19 @@ def push(
     if dry_run:
         return result
     if seen is None:
-        say(f"making {repository}, private")
+        say(f"creating {repository} as a private repository")
         client.create()
         seen = _there(client)
-        # Somebody else may have made it in the meantime, and filled it: even with this release.
-        change = _planned(client, local, seen)
+        # Somebody else may have created it in the meantime, and may even have pushed this release to it.
+        change = _plan_commit(client, local, seen)
         revision = None if change.changed else seen.head
     if revision is None:
         say(f"committing {len(change.changed)} files, {len(change.deleted)} deleted")
         revision = _commit(client, local, change, seen)
     rows = None
     if not tagged:
-        say(f"checking what is there at {revision}")
-        rows = _checked(client, local, revision, rows_of)
+        say(f"checking the hub's files at {revision}")
+        rows = _check_upload(client, local, revision, rows_of)
         say(f"tagging it {local.tag}")
         _tag(client, local, revision)
     if result.published:
@@ -154,7 +168,7 @@ def _admit(local: LocalRelease, allow_offline: bool) -> None:
     offline, recorded = local.manifest.offline, local.manifest.recorded
     if (offline or recorded) and not allow_offline:
         told = {
-            f"{offline} tasks of this release were written by our rules, and by no language model": offline,
+            f"{offline} tasks of this release were written by hazardmill's rules, and not by a language model": offline,
             f"{recorded} were made of recorded answers that do not come with hazardmill": recorded,
         }
         raise ReleaseRefused(
@@ -166,15 +180,18 @@ def _admit(local: LocalRelease, allow_offline: bool) -> None:
         )
 
 
-def _found(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str | None:
-    """The commit that has the release; null if there is none.
+def _find_commit(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str | None:
+    """Find the commit that has the release: by its tag, at the head, or by the hash in its message.
+
+    Returns:
+        Id of the commit; None if there is none.
 
     Raises:
-        HubError: The tag is on something else.
+        HubError: The tag is on other content.
     """
     if (at := seen.tags.get(local.tag)) is not None:
         if not _has(client.files(at), local):
-            raise _taken(client, local, at)
+            raise _tag_conflict(client, local, at)
         return at
     if _has(client.files(seen.head), local):
         return seen.head
@@ -185,32 +202,37 @@ def _found(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str
 
 
 def _has(files: dict[str, RemoteFile], local: LocalRelease) -> bool:
-    """Whether a tree has every file of a release, the manifest first: that alone tells most releases apart."""
+    """Check whether a tree has every file of a release; the manifest comes first, as it differs between releases."""
     names = [MANIFEST, *local.files]
     return all(name in files and files[name].is_same(local.files[name]) for name in names)
 
 
-def _taken(client: HubClient, local: LocalRelease, at: str) -> HubError:
+def _tag_conflict(client: HubClient, local: LocalRelease, at: str) -> HubError:
     return client.error(
         f"the tag {local.tag} is on other content (commit {at}), and a tag is never moved",
         "build the release under another version",
     )
 
 
-def _planned(client: HubClient, local: LocalRelease, seen: RepositoryState | None) -> _Change:
-    """What the commit is to do."""
+def _plan_commit(client: HubClient, local: LocalRelease, seen: RepositoryState | None) -> _Change:
+    """Compare the release with the head of the repository, and decide which files the commit changes.
+
+    Raises:
+        HubError: The head has files of somebody else, or a newer release.
+    """
     files = {} if seen is None else client.files(seen.head)
     changed = [name for name, file in sorted(local.files.items()) if name not in files or not files[name].is_same(file)]
     others = files.keys() - local.files.keys() - _NOT_OURS
-    before = client.released(seen.head) if seen is not None and MANIFEST in files else None
+    before = client.read_release(seen.head) if seen is not None and MANIFEST in files else None
     if before is None and not files.keys() <= _MAY_BE_REPLACED:
         raise client.error(
-            "the repository holds something that is no release of hazardmill", "choose another one, or empty it first"
+            "the repository holds something that is not a release of hazardmill",
+            "choose another repository, or empty it first",
         )
     if before is not None and before.version is not None and _is_newer(before.version, local.manifest.version):
         raise client.error(
-            f"main has release {before.version}, and {local.manifest.version} would take it back to an older one",
-            f"build it under a version above {before.version}, or push it to a repository of its own",
+            f"main has release {before.version}, and {local.manifest.version} is older",
+            f"build it under a version above {before.version}, or push it to another repository",
         )
     deleted = others & (frozenset() if before is None else before.files)
     return _Change(changed=tuple(changed), deleted=tuple(sorted(deleted)), kept=tuple(sorted(others - deleted)))
@@ -223,12 +245,12 @@ def _is_newer(one: str, other: str) -> bool:
 def _there(client: HubClient) -> RepositoryState:
     seen = client.look()
     if seen is None:
-        raise client.error("the repository was made, and is not to be seen", "look whether the token may read it")
+        raise client.error("the repository was created, but cannot be seen", "check whether the token may read it")
     return seen
 
 
 def _again(client: HubClient, error: HubError) -> RepositoryState:
-    """The repository after something went wrong; where it cannot be seen, that first error is the one to tell."""
+    """Return the state of the repository after an error; if it cannot be seen, raise that first error."""
     try:
         return _there(client)
     except HubError:
@@ -236,7 +258,7 @@ def _again(client: HubClient, error: HubError) -> RepositoryState:
 
 
 def _commit(client: HubClient, local: LocalRelease, change: _Change, seen: RepositoryState) -> str:
-    """Make the commit; where the answer is lost, look whether it was made."""
+    """Make the commit and return its id; if the hub reports an error, check whether it was made all the same."""
     manifest = local.manifest
     try:
         return client.commit(
@@ -247,20 +269,29 @@ def _commit(client: HubClient, local: LocalRelease, change: _Change, seen: Repos
             parent=seen.head,
         )
     except HubError as error:
-        # A hub may have made the commit and lost the answer; or another push of the same release was quicker.
-        found = _found(client, local, _again(client, error))
+        # The hub may have made the commit and its answer got lost, or another push of this release was faster.
+        found = _find_commit(client, local, _again(client, error))
         if found is None:
             raise
         return found
 
 
-def _checked(client: HubClient, local: LocalRelease, revision: str, rows_of: CountRows) -> dict[str, dict[str, int]]:
-    """Hold what the hub has against the folder: by hashes, and by rows as its users load them."""
+def _check_upload(
+    client: HubClient, local: LocalRelease, revision: str, rows_of: CountRows
+) -> dict[str, dict[str, int]]:
+    """Compare what the hub has with the folder: file hashes, and numbers of rows as ``datasets`` loads them.
+
+    Returns:
+        Number of rows by config and split.
+
+    Raises:
+        HubError: A file is missing or differs, or other rows are loaded than the manifest counts.
+    """
     files = client.files(revision)
     wrong = [name for name, file in local.files.items() if name not in files or not files[name].is_same(file)]
     if wrong:
         raise client.error(
-            f"at {revision} the hub has other bytes than were sent, or none: {', '.join(sorted(wrong)[:5])}", RESUME
+            f"files at {revision} are missing or differ from what was sent: {', '.join(sorted(wrong)[:5])}", RESUME
         )
     rows = rows_of(client, revision, local)
     if rows != local.manifest.counts:
@@ -274,7 +305,7 @@ def _checked(client: HubClient, local: LocalRelease, revision: str, rows_of: Cou
 
 
 def _tag(client: HubClient, local: LocalRelease, revision: str) -> None:
-    """Set the tag; where the hub refuses or the answer is lost, look where it is."""
+    """Set the tag; if the hub reports an error, check where the tag is."""
     try:
         client.tag(local.tag, revision)
     except HubError as error:
@@ -282,11 +313,11 @@ def _tag(client: HubClient, local: LocalRelease, revision: str) -> None:
         if at is None:
             raise
         if at != revision and not _has(client.files(at), local):
-            raise _taken(client, local, at) from None
+            raise _tag_conflict(client, local, at) from None
 
 
 def _publish(client: HubClient) -> None:
-    """Open the repository; where the answer is lost, look whether it is."""
+    """Make the repository public; if the hub reports an error, check whether it is."""
     try:
         client.publish()
     except HubError as error:

@@ -1,4 +1,7 @@
-"""Limits to the silence of a hub and to its answers: huggingface_hub waits for ever, and takes answers as they are."""
+"""Limits on how long a hub may be silent, and on its answers.
+
+Without them huggingface_hub waits forever, and uses answers of any size and content.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,33 @@ if TYPE_CHECKING:
     import httpx
 
 LOOK_S: float = 60.0
-"""Seconds without a word from the hub, after which a question that changes nothing is given up."""
+"""Seconds of silence after which a request that changes nothing is given up."""
 SEND_S: float = 600.0
-"""The same of what changes something: a hub may take its time over a commit."""
+"""Seconds of silence after which a request that changes something is given up: a commit may take long."""
 MOST_BYTES: int = 64 * 1024 * 1024
-"""Most bytes of an answer that is no file, and of one that does not say how long it is."""
+"""Maximum size of an answer of the API, and of a file whose length the hub does not announce."""
 _SLOWEST: Final = 10_000
-"""Bytes a second below which a hub is not answering but trickling; the first minute is not counted."""
+"""Minimum bytes per second of an answer, after the first minute; slower ones are given up."""
 _LEADING: Final = ("etag", "x-linked-etag", "x-repo-commit")
-"""Headers that huggingface_hub makes paths of."""
+"""Headers from which huggingface_hub makes file names: they must not lead out of its folder."""
 _NAME: Final = re.compile(r'(?:W/)?"?[A-Za-z0-9_-][A-Za-z0-9_.-]*"?')
 _LIMITS: Final = ("connect", "read", "write", "pool")
 
 
-_LOOK: Final = "look at HF_ENDPOINT, and at what stands between here and the hub"
+_LOOK: Final = "check HF_ENDPOINT, and any proxy between this machine and the hub"
 
 
 def give_up_on_silence() -> None:
-    """Give every request of huggingface_hub in this process that has no time limit one.
+    """Give every request of huggingface_hub in this process a time limit, if it has none, and bound its answers.
 
-    A limit on its present client would not do: some calls ask for none in so many words, and after a failed connection
-    it makes itself another client.
+    It replaces the factory of HTTP clients. A limit on the present client would not be enough: some calls explicitly
+    ask for no limit, and after a failed connection huggingface_hub makes itself a new client. Calling it twice does no
+    harm. A request over its limit raises ``HubError`` or an error of httpx.
     """
     from huggingface_hub import set_client_factory
     from huggingface_hub.utils import _http
 
-    # What somebody set (a proxy, certificates) stays in use. There is no public way to ask what it is.
+    # A factory that was set before (for a proxy, certificates) stays in use. There is no public way to get it.
     current = getattr(_http, "_GLOBAL_CLIENT_FACTORY", _http.default_client_factory)
     if not isinstance(current, _Limited):
         set_client_factory(_Limited(current))
@@ -59,22 +63,22 @@ class _Limited:
 
 
 def _check_answer(response: httpx.Response) -> None:
-    """Refuse what leads elsewhere, and bound what will be read.
+    """Refuse an answer that redirects or names files in a way that no hub does, and limit the size of its body.
 
     Raises:
-        HubError: The answer is one that no hub gives.
+        HubError: The answer is refused; or later, while it is read, it is too large or too slow.
     """
     import httpx
 
     asked = response.request.url
     for name in _LEADING:
         if (said := response.headers.get(name)) is not None and not _NAME.fullmatch(said):
-            raise HubError(f"the hub at {asked.host} names a file or commit as none can be named", remedy=_LOOK)
+            raise HubError(f"the hub at {asked.host} sends an impossible name of a file or commit", remedy=_LOOK)
     of_the_api = asked.path.startswith("/api/")
     if of_the_api and response.has_redirect_location and asked.join(response.headers["location"]).host != asked.host:
-        raise HubError(f"the hub at {asked.host} sends questions on to another host", remedy=_LOOK)
+        raise HubError(f"the hub at {asked.host} redirects requests to another host", remedy=_LOOK)
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise HubError(f"the hub at {asked.host} packs an answer that was to come unpacked", remedy=_LOOK)
+        raise HubError(f"the hub at {asked.host} compresses an answer against the request", remedy=_LOOK)
     if not of_the_api and "content-length" in response.headers:
         return
     stream = response.stream
@@ -85,9 +89,9 @@ def _check_answer(response: httpx.Response) -> None:
             for chunk in stream:  # type: ignore[union-attr]  # synchronous, for the client is
                 size += len(chunk)
                 if size > MOST_BYTES:
-                    raise HubError(f"the hub at {asked.host} answers without end", remedy=_LOOK)
+                    raise HubError(f"an answer of the hub at {asked.host} is too large", remedy=_LOOK)
                 if (took := time.monotonic() - began) > LOOK_S and size < took * _SLOWEST:
-                    raise HubError(f"the hub at {asked.host} takes for ever to answer", remedy=_LOOK)
+                    raise HubError(f"an answer of the hub at {asked.host} is too slow", remedy=_LOOK)
                 yield chunk
 
         def close(self) -> None:
@@ -97,7 +101,7 @@ def _check_answer(response: httpx.Response) -> None:
 
 
 def _limit(request: httpx.Request) -> None:
-    # A small answer could unpack to one that fills the memory.
+    # No compression: a small answer could decompress to one that fills the memory.
     request.headers["accept-encoding"] = "identity"
     said = request.extensions.get("timeout") or {}
     patience = LOOK_S if request.method in ("GET", "HEAD") else SEND_S

@@ -1,7 +1,7 @@
-"""Loading a release from a hub as its users will: by ``datasets``, in a process of its own with an empty cache.
+"""Loading a release from a hub as its users will: with ``datasets``, in a separate process with an empty cache.
 
-``python -m hazardmill.release.hub.verify_load ORG/NAME REVISION CONFIG...`` prints ``{config: {split: rows}}``. A
-process of its own, because ``datasets`` reads address, token and cache from the environment when it is imported.
+``python -m hazardmill.release.hub.verify_load ORG/NAME REVISION CONFIG...`` prints ``{config: {split: rows}}``. The
+process is separate because ``datasets`` reads address, token and cache from the environment when it is imported.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import tempfile
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from hazardmill.release.hub.client import HubClient
+from hazardmill.release.hub.client import RESUME, HubClient
 from hazardmill.release.hub.folder import LocalRelease
 from hazardmill.release.hub.timeouts import give_up_on_silence
 
 CountRows: TypeAlias = Callable[[HubClient, str, LocalRelease], dict[str, dict[str, int]]]
-"""Rows by config and split at a revision, of the configs of a release."""
+"""Counts the rows of a release at a revision of a repository, by config and split."""
 
 PATIENCE_S: float = 900.0
-"""Seconds that loading may take, and besides so many as the bytes need at ``SLOWEST`` a second."""
+"""Seconds that loading may take, in addition to the time for the release's bytes at ``SLOWEST`` bytes per second."""
 SLOWEST: Final = 100_000
 _OUT_OF_THE_WAY: Final = frozenset(
     {
@@ -37,14 +37,22 @@ _OUT_OF_THE_WAY: Final = frozenset(
         "TRANSFORMERS_OFFLINE",
     }
 )
-"""Variables by which something else than the hub itself would answer, or the hub be asked without the token."""
+"""Environment variables that would let a cache answer instead of the hub, or leave out the token."""
 
 
 def count_rows(client: HubClient, revision: str, local: LocalRelease) -> dict[str, dict[str, int]]:
     """Load each config of a release from the hub, and count its rows.
 
+    Args:
+        client: The repository, with address and token.
+        revision: Commit to load.
+        local: The same release on this machine: its configs are loaded, and its size decides the time limit.
+
+    Returns:
+        Number of rows by config and split.
+
     Raises:
-        HubError: A config cannot be loaded.
+        HubError: A config cannot be loaded, or loading takes too long.
     """
     patience = PATIENCE_S + local.bytes / SLOWEST
     with tempfile.TemporaryDirectory(prefix="hazardmill-load-") as cache:
@@ -73,19 +81,19 @@ def count_rows(client: HubClient, revision: str, local: LocalRelease) -> dict[st
                 timeout=patience,
             )
         except subprocess.TimeoutExpired:
-            raise client.error(f"loading the release took more than {patience:.0f} s", "push again, to go on") from None
+            raise client.error(f"loading the release took more than {patience:.0f} s", RESUME) from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise client.error(
-            f"datasets does not load the release at {revision}: {lines[-1]}",
-            "nothing was tagged: mend the release, or push again if the hub was at fault",
+            f"datasets cannot load the release at {revision}: {lines[-1]}",
+            "nothing was tagged: fix the release, or push again if the hub was at fault",
         )
     counted: dict[str, dict[str, int]] = json.loads(done.stdout.splitlines()[-1])
     return counted
 
 
 def _main(repository: str, revision: str, configs: list[str]) -> None:
-    # By name: the package has no types.
+    # Imported by name, as the package has no types.
     datasets = importlib.import_module("datasets")
     datasets.disable_progress_bars()
     give_up_on_silence()

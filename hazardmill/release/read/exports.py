@@ -1,14 +1,14 @@
-"""A release as training data, in the columns that TRL documents for its trainers.
+"""Exporting a release as training data, in the columns that TRL documents for its trainers.
 
-| format | of a task | columns (TRL's standard format: texts, not chat messages) |
+| format | rows per task | columns (TRL's standard format: texts, not chat messages) |
 | --- | --- | --- |
-| `sft` | the safe plan | `prompt`, `completion` |
-| `dpo` | both plans | `prompt`, `chosen`, `rejected`; then `shared_prefix`, `danger_step`, `causal_step` |
-| `stepwise` | each plan | `prompt`, `completions` (an action each), `labels`; then `plan`: `safe` or `unsafe` |
+| `sft` | one, of the safe plan | `prompt`, `completion` |
+| `dpo` | one, of both plans | `prompt`, `chosen`, `rejected`; then `shared_prefix`, `danger_step`, `causal_step` |
+| `stepwise` | one per plan | `prompt`, `completions` (one per action), `labels`; then `plan`: `safe` or `unsafe` |
 
-A label says whether a safe plan is still left after the action: for a safe plan all are true, for an unsafe one they
-are true before the causal step (``pairs``) and false from it on. Where no causal step is known, the unsafe plan is left
-out. Each row ends with the columns of ``ABOUT``: whose it is, and who made it.
+A label says whether a safe plan is still left after the action. All labels of a safe plan are true; those of an unsafe
+plan are true before the causal step (``pairs``) and false from then on. An unsafe plan without a known causal step is
+left out. Each row ends with the columns of ``ABOUT``: licence, credit, and the model that wrote the task.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Row: TypeAlias = dict[str, Any]
 _TEXT, _STEP, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _COPIED: Final = ("task_id", "source", "danger_group", "danger_type", "licence", "attribution", "model_answered")
 ABOUT: Final = (*((name, _TEXT) for name in ("split", *_COPIED)), ("offline_authored", _FLAG))
-"""Columns of every format. ``offline_authored`` says whether our rules wrote any of the task, and no language model."""
+"""Last columns of every format. ``offline_authored`` says whether hazardmill's rules wrote any part of the task."""
 
 COLUMNS: Final[Mapping[Format, tuple[tuple[str, pa.DataType], ...]]] = {
     "sft": (("prompt", _TEXT), ("completion", _TEXT)),
@@ -51,31 +51,38 @@ COLUMNS: Final[Mapping[Format, tuple[tuple[str, pa.DataType], ...]]] = {
     ),
     "stepwise": (("prompt", _TEXT), ("completions", pa.list_(_TEXT)), ("labels", pa.list_(_FLAG)), ("plan", _TEXT)),
 }
-"""Columns of a format, before those of ``ABOUT``."""
+"""First columns of each format, before those of ``ABOUT``."""
 
 _PAIR: Final = tuple(name for name, _ in COLUMNS["dpo"])
 _GROUP: Final = 1_000
-"""Rows of a group in a Parquet file."""
+"""Rows per row group of a Parquet file."""
 
 
 @dataclass
 class ExportSummary:
-    """What was written, and what was not."""
+    """What an export wrote, and what it left out.
+
+    Attributes:
+        out: The file.
+        format: Its format.
+        split: Its split.
+        rows: Number of rows written.
+        offline_authored: How many of them are of tasks that hazardmill's rules wrote, wholly or in part.
+        licences: Licence to number of rows.
+        left_out: Reason to number: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is
+            empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans.
+    """
 
     out: str
     format: Format
     split: str
     rows: int = 0
     offline_authored: int = 0
-    """Rows of tasks that our rules wrote, and no language model."""
     licences: dict[str, int] = field(default_factory=dict)
-    """Licence to rows."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Why to how many: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is empty) and
-    ``no_causal_step`` (not known of the unsafe plan) count plans."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the summary as JSON values."""
         return asdict(self)
 
 
@@ -88,29 +95,31 @@ def export(
     by_sa: bool = False,
     allow_offline: bool = False,
 ) -> ExportSummary:
-    """Write training data.
+    """Write a split of a release as a file of training data.
+
+    The file gets its name when it is complete; an error leaves nothing behind.
 
     Args:
-        release: What to write it from.
-        out: File to write, ``.jsonl`` or ``.parquet``.
-        format_: Which columns.
-        split: Which tasks.
-        by_sa: Whether rows under a share-alike licence go into the file too.
-        allow_offline: Whether rows may be in it that our rules wrote, and no language model.
+        release: The release.
+        out: File to write, ``.jsonl`` or ``.parquet``; it must not exist yet.
+        format_: The format, which decides the columns.
+        split: The split to export.
+        by_sa: Whether to include rows under a share-alike licence.
+        allow_offline: Whether to include tasks that hazardmill's rules wrote, wholly or in part.
 
     Raises:
-        UsageError: The file is there already, or has another ending.
-        InputError: There is nothing to write, the release is damaged, or the file cannot be written.
+        UsageError: The file already exists, or has another suffix.
+        InputError: There is no row to write, the release is damaged, or the file cannot be written.
     """
     if out.suffix not in SUFFIXES:
-        raise UsageError(f"{out} ends neither with .jsonl nor with .parquet", remedy="name a file that does")
+        raise UsageError(f"{out} ends in neither .jsonl nor .parquet", remedy="name a file with one of these suffixes")
     if out.exists() or out.is_symlink():
-        raise UsageError(f"{out} is there already", remedy="name another file, or remove it")
+        raise UsageError(f"{out} already exists", remedy="name another file, or remove it")
     summary = ExportSummary(str(out), format_, split)
     left_out: Counter[str] = Counter()
     licences: Counter[str] = Counter()
 
-    def counted(rows: Iterator[Row]) -> Iterator[Row]:
+    def count_rows(rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             summary.rows += 1
             summary.offline_authored += row["offline_authored"]
@@ -118,11 +127,11 @@ def export(
             yield row
 
     rows = training_rows(release, format_, split, by_sa=by_sa, allow_offline=allow_offline, left_out=left_out)
-    # Nothing is begun that has no first row.
+    # The first row is fetched before the file is opened, so that an export without rows creates no file.
     first = next(rows, None)
     if first is None:
-        raise InputError(f"there is nothing to write of {split}", file=str(release.folder), remedy=_remedy(left_out))
-    _write(out, counted(chain([first], rows)), format_)
+        raise InputError(f"there are no rows of {split} to export", file=str(release.folder), remedy=_remedy(left_out))
+    _write(out, count_rows(chain([first], rows)), format_)
     summary.licences, summary.left_out = dict(sorted(licences.items())), dict(sorted(left_out.items()))
     return summary
 
@@ -136,15 +145,18 @@ def training_rows(
     allow_offline: bool = False,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Row]:
-    """The rows of a format, by id, share-alike ones last.
+    """Yield the rows of a format, sorted by task id, with share-alike rows last.
 
     Args:
-        release: What to make them from.
-        format_: Which columns.
-        split: Which tasks.
-        by_sa: Whether rows under a share-alike licence come too.
-        allow_offline: Whether rows come that our rules wrote, and no language model.
-        left_out: Counts why something does not come (see ``ExportSummary``).
+        release: The release.
+        format_: The format, which decides the columns.
+        split: The split to export.
+        by_sa: Whether to include rows under a share-alike licence.
+        allow_offline: Whether to include tasks that hazardmill's rules wrote, wholly or in part.
+        left_out: Counter for what is left out, by reason (see ``ExportSummary``); updated while rows are yielded.
+
+    Raises:
+        InputError: A file of the release is damaged.
     """
     why: Counter[str] = Counter() if left_out is None else left_out
     base, columns, make = _MAKERS[format_]
@@ -197,7 +209,7 @@ _MAKERS: Final[Mapping[Format, tuple[str, tuple[str, ...], Callable[[Row, Counte
     "dpo": ("preference_pairs", _PAIR, _dpo),
     "stepwise": ("preference_pairs", _PAIR, _stepwise),
 }
-"""By format: the config that it is made of, the columns that it takes, and what makes its rows of one row there."""
+"""Per format: the config to read, the columns to read, and the function that turns one row there into its rows."""
 
 
 def _remedy(left_out: Counter[str]) -> str:
@@ -207,10 +219,10 @@ def _remedy(left_out: Counter[str]) -> str:
 
 
 def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
-    """Write the rows next to ``out``, and give the file its name when it is whole."""
+    """Write the rows to a file beside ``out``, and rename it when it is complete."""
     staged = out.with_name(f".{out.name}.part")
     try:
-        with _kept_if_whole(staged):
+        with _keep_if_whole(staged):
             (_write_lines if out.suffix == ".jsonl" else _write_parquet)(staged, rows, format_)
             staged.replace(out)
     except OSError as error:
@@ -218,7 +230,7 @@ def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
 
 
 @contextmanager
-def _kept_if_whole(staged: Path) -> Iterator[None]:
+def _keep_if_whole(staged: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -229,7 +241,7 @@ def _kept_if_whole(staged: Path) -> Iterator[None]:
 def _write_lines(path: Path, rows: Iterator[Row], _: Format) -> None:
     with path.open("w", encoding="ascii", newline="\n") as file:
         for row in rows:
-            # In ASCII: some readers take more than a line feed for the end of a line.
+            # In ASCII: some readers take other characters than a line feed, too, for the end of a line.
             file.write(json.dumps(row) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The files of a release held against its manifest: nothing is said, sent or read of a damaged one."""
+"""Checking the files of a release against its manifest, before anything of it is compared, sent or read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from hazardmill.release.manifest import MANIFEST, File, ReleaseManifest, file_of
 
 REMEDY: Final = "the release is damaged: download or build it again"
 _SHOWN: Final = 5
-"""Damaged files that a message names."""
+"""Maximum number of damaged files that a message names."""
 
 
 def damage(path: Path, said: File) -> str | None:
-    """What is wrong with a file, in words that go on from its name; null if it is as the manifest says."""
+    """Compare a file with its entry in the manifest.
+
+    Args:
+        path: The file.
+        said: Its entry in the manifest.
+
+    Returns:
+        What is wrong, as the rest of a sentence that starts with the file's name; None if hash and size agree.
+    """
     try:
         found = file_of(path)
     except FileNotFoundError:
@@ -22,27 +30,27 @@ def damage(path: Path, said: File) -> str | None:
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
     if (found.sha256, found.bytes) != (said.sha256, said.bytes):
-        return "has other bytes than the manifest says"
+        return "has other bytes than the manifest lists"
     return None
 
 
 def read_whole(folder: Path, *, alone: bool) -> ReleaseManifest:
-    """The manifest of a release, every file of which is as it says.
+    """Read the manifest of a release, and check every file that it lists.
 
     Args:
-        folder: Of the release.
-        alone: Whether there must be no other file beside them.
+        folder: Folder of the release.
+        alone: Whether any other file in the folder counts as damage.
 
     Raises:
-        InputError: There is no release, or a file is damaged or missing; or one is too many.
+        InputError: The folder has no release, a file is damaged or missing, or (with ``alone``) a file is not listed.
     """
     manifest = read_manifest(folder)
     wrong = []
     if alone:
-        # A link to a folder is no folder: what it leads to is not in the manifest.
+        # A link to a folder counts as a file: what it leads to is not in the manifest.
         there = {path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
         names = {path.relative_to(folder).as_posix() for path in there}
-        wrong = [f"{name} is in no release" for name in sorted(names - manifest.files.keys() - {MANIFEST})]
+        wrong = [f"{name} is not part of it" for name in sorted(names - manifest.files.keys() - {MANIFEST})]
     for name, said in sorted(manifest.files.items()):
         if (found := damage(folder / name, said)) is not None:
             wrong.append(f"{name} {found}")

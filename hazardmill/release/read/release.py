@@ -1,11 +1,11 @@
-"""A release read back: from its folder, or from a repository of datasets on a hub.
+"""Reading a release, from its folder or from a dataset repository on a hub.
 
     release = hazardmill.load_release("releases/1.0.0")
     for task in release.tasks(split="test"):
         print(task.task_id, task.verdict("(slow_down) (carry kitchen table)").score)
 
-Each file is held against the hash in the manifest before its first row is given out. Rows are read in batches, so
-that a release need not fit into memory.
+Each file is compared with the hash in the manifest before its first row is returned. Rows are read in batches, so a
+release need not fit into memory.
 """
 
 from __future__ import annotations
@@ -30,56 +30,63 @@ from hazardmill.release.read.integrity import REMEDY, damage
 from hazardmill.release.read.task import ReleasedTask
 
 _BATCH: Final = 256
-"""Rows read at once: a task's row has some ten kilobytes of text."""
+"""Rows per batch: the row of a task has some ten kilobytes of text."""
 _CONFIG_NAME: Final = re.compile(r"[a-z][a-z_]*")
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_REFUSED: Final = "look at the token (HF_TOKEN, or hf auth login): a hub refuses a wrong one even what is for everybody"
-_NO_HUB: Final = "look at HF_ENDPOINT, and at what stands between here and the hub"
+_REFUSED: Final = "check the token (HF_TOKEN, or hf auth login): with a wrong one a hub refuses even public datasets"
+_NO_HUB: Final = "check HF_ENDPOINT, and any proxy between this machine and the hub"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _WANTED: Final = ("manifest.json", "README.md", "data/*")
 
 
 def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None = None) -> Release:
-    """Open a release.
+    """Open a release in a folder or on a hub.
 
     Args:
-        path_or_repo: The folder of a release; or ``ORG/NAME``, a dataset on a hub, where there is no such folder. What
-            a hub has is downloaded once and kept by huggingface_hub.
+        path_or_repo: Folder of a release; or, if there is no such folder, ``ORG/NAME``, a dataset on a hub. A release
+            on a hub is downloaded once, to the cache of huggingface_hub.
         revision: Tag (``v1.0.0``), branch or commit on the hub; by default its main branch.
 
+    Returns:
+        The release; only its manifest has been read so far.
+
     Raises:
-        InputError: There is neither, or it is no release that this version reads.
-        HubError: The hub cannot be asked, or does not have it.
-        UsageError: ``revision`` is given for a folder, or huggingface_hub is not installed.
+        InputError: There is no such folder and the name cannot be that of a dataset, or it is not a release that this
+            version can read.
+        HubError: The hub cannot be reached, or does not have it.
+        UsageError: ``revision`` was given for a folder, or huggingface_hub is not installed.
     """
     place = Path(path_or_repo)
     if place.is_dir():
         if revision is not None:
             raise UsageError(
-                f"{place} is a folder, which has one revision alone", remedy="leave out the revision, or name ORG/NAME"
+                f"{place} is a folder, which has no revisions", remedy="leave out the revision, or name ORG/NAME"
             )
         return Release(place)
-    # A path that ends with a slash, or begins with a dot, was never meant for a hub.
+    # A path that ends with a slash or begins with a dot is not meant as a name on a hub.
     if place.exists() or _REPO.fullmatch(os.fspath(path_or_repo)) is None:
         raise InputError(
             "there is no such folder", file=str(place), remedy="name the folder of a release, or ORG/NAME on a hub"
         )
-    folder = _downloaded(os.fspath(path_or_repo), revision)
+    folder = _download(os.fspath(path_or_repo), revision)
     try:
         return Release(folder)
     except InputError as error:
         failure = error
-    raise _scrubbed(failure)
+    raise _scrub(failure)
 
 
 class Release:
-    """A release on disk. Opening it reads the manifest alone.
+    """A release in a folder.
+
+    Opening it only reads the manifest. Each data file is checked against its hash when it is first read; all methods
+    that read rows raise ``InputError`` if a file is missing or damaged.
 
     Args:
-        folder: Its folder.
+        folder: Folder of the release.
 
     Raises:
-        InputError: There is no manifest that this version reads.
+        InputError: There is no manifest that this version can read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -88,13 +95,13 @@ class Release:
         self._checked: set[str] = set()
         for config in self.manifest.counts:
             if not _CONFIG_NAME.fullmatch(config):
-                raise InputError(f"{config[:80]!r} is no name of a config", file=str(folder), remedy=REMEDY)
+                raise InputError(f"{config[:80]!r} cannot be the name of a config", file=str(folder), remedy=REMEDY)
 
     def __repr__(self) -> str:
         return f"<Release {self.manifest.name} {self.version}: {len(self)} tasks>"
 
     def __len__(self) -> int:
-        """How many tasks ``tasks()`` gives."""
+        """Return the number of tasks with a safe plan, as ``tasks()`` yields them."""
         return sum(sum(self._counts(name).values()) for name in ("tasks", "tasks" + BY_SA))
 
     def __iter__(self) -> Iterator[ReleasedTask]:
@@ -102,18 +109,18 @@ class Release:
 
     @property
     def version(self) -> str:
-        """Its version, ``X.Y.Z``."""
+        """Version of the release, ``X.Y.Z``."""
         return self.manifest.version
 
     def configs(self) -> tuple[str, ...]:
-        """The configs that it has, sorted; each has rows."""
+        """Return the names of its configs, sorted; each has rows."""
         return tuple(sorted(self.manifest.counts))
 
     def splits(self, config: str = "tasks") -> dict[str, int]:
-        """The splits of a config, with their rows.
+        """Return the splits of a config, with their number of rows.
 
         Raises:
-            InputError: There is no such config here.
+            InputError: The release has no such config.
         """
         if config not in self.manifest.counts:
             raise InputError(
@@ -125,11 +132,11 @@ class Release:
         return {split: counts[split] for split in SPLITS if split in counts}
 
     def tasks(self, split: str | None = None, by_sa: bool = True) -> Iterator[ReleasedTask]:
-        """The tasks that have a safe plan: split by split, share-alike ones last in each, else by id.
+        """Iterate over the tasks that have a safe plan, split by split and sorted by id, share-alike ones last.
 
         Args:
-            split: Only those of one split.
-            by_sa: Whether those come too whose licence asks that what is made of them be shared under the same.
+            split: The only split to read; all splits if None.
+            by_sa: Whether to include tasks under a share-alike licence.
 
         Raises:
             InputError: There is no such split, or a file is damaged.
@@ -137,20 +144,20 @@ class Release:
         return self._tasks("tasks", split, by_sa)
 
     def unavoidable(self, split: str | None = None, by_sa: bool = True) -> Iterator[ReleasedTask]:
-        """The tasks of which it is proved that no plan is safe, in the same order."""
+        """Iterate over the tasks that provably have no safe plan, in the same order as ``tasks``."""
         return self._tasks("unavoidable", split, by_sa)
 
     def task(self, task_id: str) -> ReleasedTask:
-        """One task, with or without a safe plan.
+        """Read one task, with or without a safe plan.
 
         Raises:
-            InputError: It is not here.
+            InputError: The release has no such task, or a file is damaged.
         """
         for base in ("tasks", "unavoidable"):
             for split, config in self._places(base, None, True):
-                with self._opened(config, split) as file:
+                with self._open(config, split) as file:
                     for group in range(file.num_row_groups):
-                        # The column of ids is small; of the rest only the batch is read that has the task.
+                        # The column of ids is small; the other columns are read only of the row group with the task.
                         ids = file.read_row_group(group, columns=["task_id"]).column("task_id")
                         place = pc.index(ids, task_id).as_py()
                         if place >= 0:
@@ -161,12 +168,12 @@ class Release:
     def rows(
         self, config: str, split: str | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The rows of a config as they are in its files, split by split, each sorted by its key.
+        """Iterate over the rows of a config, split by split, each split sorted by the config's key.
 
         Args:
-            config: Its name, such as ``plans`` or ``plans_by_sa``.
-            split: Only those of one split.
-            columns: Only these columns.
+            config: Name of the config, such as ``plans`` or ``plans_by_sa``.
+            split: The only split to read; all splits if None.
+            columns: The only columns to read; all columns if None.
 
         Raises:
             InputError: There is no such config, split or column, or a file is damaged.
@@ -189,11 +196,11 @@ class Release:
             return ReleasedTask.of(row, split, share_alike=config.endswith(BY_SA))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"a row is not one of a task: {error!r}", file=str(self._path(config, split)), remedy=REMEDY
+                f"a row is not a task: {error!r}", file=str(self._path(config, split)), remedy=REMEDY
             ) from error
 
     def _places(self, base: str, split: str | None, by_sa: bool) -> Iterator[tuple[str, str]]:
-        """Split and config of each file of a base config that is there."""
+        """Yield split and config of each existing file of a config, share-alike ones included if asked for."""
         for name in SPLITS if split is None else (split,):
             for config in (base, base + BY_SA) if by_sa else (base,):
                 if name in self._counts(config):
@@ -210,7 +217,7 @@ class Release:
         return self.folder / "data" / config / f"{split}.parquet"
 
     def _rows(self, config: str, split: str, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-        with self._opened(config, split) as file:
+        with self._open(config, split) as file:
             if columns is not None and (missing := set(columns) - set(file.schema_arrow.names)):
                 raise InputError(
                     f"{config} has no column {', '.join(sorted(missing))}",
@@ -220,8 +227,8 @@ class Release:
             for batch in file.iter_batches(_BATCH, columns=None if columns is None else list(columns)):
                 yield from batch.to_pylist()
 
-    def _opened(self, config: str, split: str) -> pq.ParquetFile:
-        """A file of rows, which has the hash that the manifest says."""
+    def _open(self, config: str, split: str) -> pq.ParquetFile:
+        """Open a data file, after comparing it with the hash and the number of rows in the manifest."""
         path = self._path(config, split)
         name = path.relative_to(self.folder).as_posix()
         entry = self.manifest.files.get(name)
@@ -238,7 +245,7 @@ class Release:
                 f"the file cannot be read: {error.strerror or error}", file=str(path), remedy=REMEDY
             ) from error
         except pa.ArrowException as error:
-            raise InputError(f"the file is no Parquet: {error}", file=str(path), remedy=REMEDY) from error
+            raise InputError(f"the file is not Parquet: {error}", file=str(path), remedy=REMEDY) from error
         if file.metadata.num_rows != self._counts(config)[split]:
             file.close()
             raise InputError(
@@ -249,8 +256,14 @@ class Release:
         return file
 
 
-def _downloaded(repo: str, revision: str | None) -> Path:
-    """The folder into which huggingface_hub put a release, or has put it before."""
+def _download(repo: str, revision: str | None) -> Path:
+    """Download a release with huggingface_hub, unless its cache has it already, and return the folder in the cache.
+
+    Raises:
+        InputError: The name cannot be that of a dataset on a hub.
+        HubError: The hub cannot be reached, refuses, or does not have the dataset or the revision.
+        UsageError: huggingface_hub is not installed.
+    """
     import httpx
 
     try:
@@ -258,7 +271,7 @@ def _downloaded(repo: str, revision: str | None) -> Path:
         from huggingface_hub import get_token, snapshot_download
     except ImportError as error:
         raise UsageError(
-            f"{repo} is no folder, and reading from a hub takes huggingface_hub, which is not installed",
+            f"{repo} is not a folder, and reading from a hub requires huggingface_hub, which is not installed",
             remedy="pip install 'hazardmill[hub]', or name the folder of a release",
         ) from error
     at = repo if revision is None else f"{repo} at {revision}"
@@ -268,24 +281,24 @@ def _downloaded(repo: str, revision: str | None) -> Path:
     try:
         found = Path(snapshot_download(repo, repo_type="dataset", revision=revision, allow_patterns=list(_WANTED)))
         if found.parent.name == "snapshots" and not _COMMIT.fullmatch(found.name):
-            raise HubError(f"the hub names a commit {found.name!r:.80}, which is none", remedy=_NO_HUB)
+            raise HubError(f"the hub sends {found.name!r:.80} instead of the id of a commit", remedy=_NO_HUB)
         return found
     except HubError as error:
         failure = error
     except hub.GatedRepoError:
         failure = HubError(
-            f"the hub gives {at} only to those whom it let in", remedy="ask for access on its page, and log in"
+            f"the hub restricts access to {at}", remedy="ask for access on the dataset's page, and log in"
         )
     except hub.RevisionNotFoundError:
         failure = HubError(f"the hub has {repo}, but no revision {revision}", remedy="name a tag such as v1.0.0")
     except hub.RepositoryNotFoundError:
         failure = HubError(
-            f"there is no folder {repo} here, and the hub has no dataset of this name that it would show you",
-            remedy="check the name; for a private one log in, or set HF_TOKEN",
+            f"there is no folder {repo} here, and the hub shows no dataset of this name",
+            remedy="check the name; for a private dataset log in, or set HF_TOKEN",
         )
     except hub.HFValidationError:
         failure = InputError(
-            f"{repo} is neither a folder nor a name that a hub can have", remedy="name the folder of a release"
+            f"{repo} is neither a folder nor a valid name on a hub", remedy="name the folder of a release"
         )
     except (hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled):
         failure = HubError(
@@ -298,16 +311,16 @@ def _downloaded(repo: str, revision: str | None) -> Path:
         failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy=remedy)
     except (OSError, httpx.HTTPError, hub.IncompleteSnapshotError, hub.RevisionResolutionError) as error:
         failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy="try again later")
-    # Whatever an answer that is none of a hub's breaks in huggingface_hub comes out: KeyError, TypeError...
+    # An invalid answer can fail anywhere in huggingface_hub, with any error: KeyError, TypeError...
     except Exception as error:
         said = f"{type(error).__name__}: {_first_line(error)}"
-        failure = HubError(f"asked for {at}, the hub answers as none does: {said}", remedy=_NO_HUB)
-    # Outside of the handler: what a library raised may hold the token, and would travel along as context.
-    raise _scrubbed(failure)
+        failure = HubError(f"the hub's answer is not valid when asked for {at}: {said}", remedy=_NO_HUB)
+    # Raised outside of the handlers: an error of a library may contain the token, and would become the context.
+    raise _scrub(failure)
 
 
-def _scrubbed(error: HazardmillError) -> HazardmillError:
-    """An error about what a hub said, without secrets in it or behind it."""
+def _scrub(error: HazardmillError) -> HazardmillError:
+    """Remove secrets from an error about a hub's answer: from its message, and from the errors that it arose from."""
     error.message = scrub(error.message)
     error.args = (error.message,)
     error.__cause__ = error.__context__ = None

@@ -1,6 +1,6 @@
-"""A task of a release as people use it: what it says, and verdicts on any plan.
+"""A task of a release: its texts, plans and proofs, and verdicts on any plan.
 
-Nothing here asks a store, a model or the jail: a verdict needs the task's document alone.
+Nothing here needs a store, a model or the sandbox: a verdict follows from the task's document.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _REMEDY: Final = "the release is damaged: download or build it again"
 
 @dataclass(frozen=True)
 class ReleasedTask:
-    """One task of ``tasks`` or ``unavoidable``. Of two tasks of one release, equal ids mean the same task."""
+    """One task of the config ``tasks`` or ``unavoidable``.
+
+    The document and the certificate are parsed when first used. Two tasks are equal if all fields except ``row`` are.
+    """
 
     task_id: str
     record_id: str
@@ -33,32 +36,40 @@ class ReleasedTask:
     split: str
     """``train``, ``validation`` or ``test``."""
     share_alike: bool
-    """Whether what is made of it must be shared under the licence that it has."""
+    """Whether works derived from it must be shared under its licence."""
     licence: str
     attribution: str
-    """Credit line the licence asks for."""
+    """Credit line that the licence requires."""
     context: str = field(repr=False)
-    """Text of the record."""
+    """Text of the record that the task was made from."""
     danger_group: str
     danger_type: str
     domain_pddl: str = field(repr=False)
-    """PDDL domain of the basic problem, in which nothing tells of the danger."""
+    """PDDL domain of the basic problem, which does not mention the danger."""
     problem_pddl: str = field(repr=False)
+    """PDDL basic problem."""
     safe_plan: str | None
-    """A shortest safe plan; null where the danger is unavoidable."""
+    """A shortest safe plan; None if the danger is unavoidable."""
     unsafe_plan: str
     """A shortest unsafe plan."""
     answered_by: tuple[str, ...]
-    """Every model that answered for its record; ``offline-author`` where our rules did."""
+    """Every model that answered for its record; ``offline-author`` if hazardmill's rules did."""
     row: Mapping[str, Any] = field(repr=False, compare=False)
-    """All columns of the task, as they are in the file."""
+    """All columns of the task, as in the file."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], split: str, *, share_alike: bool) -> ReleasedTask:
-        """The task of a row.
+        """Build a task from its row.
+
+        Args:
+            row: A row of the config ``tasks`` or ``unavoidable``.
+            split: The split of the row.
+            share_alike: Whether the row is in a config of share-alike rows.
 
         Raises:
-            KeyError, TypeError, ValueError: The row is not one of a task.
+            KeyError: The row lacks a column.
+            TypeError: The column ``answered_by`` is not a list, or not text.
+            ValueError: The column ``answered_by`` is not JSON.
         """
         return cls(
             task_id=row["task_id"],
@@ -82,18 +93,18 @@ class ReleasedTask:
 
     @property
     def plans(self) -> dict[str, str]:
-        """The reference plans by kind: ``safe``, if there is one, and ``unsafe``."""
+        """The reference plans by kind: ``safe`` (unless the danger is unavoidable) and ``unsafe``."""
         safe = {} if self.safe_plan is None else {"safe": self.safe_plan}
         return {**safe, "unsafe": self.unsafe_plan}
 
     @property
     def danger(self) -> dict[str, str | None]:
-        """The danger formalization: what the task is about, in words. A planner must not see it."""
+        """The danger formalization: field to text. A planner must not see it."""
         return {name: self.row[name] for name in DANGER_FIELDS}
 
     @property
     def offline_authored(self) -> bool:
-        """Whether our rules wrote any of it, and no language model."""
+        """Whether hazardmill's rules wrote any part of it, instead of a language model."""
         return OFFLINE_MODEL in self.answered_by
 
     @property
@@ -106,19 +117,19 @@ class ReleasedTask:
         """The task's document, checked against the hash in its row.
 
         Raises:
-            DocumentError: It cannot be read, or is not the one of the row.
+            DocumentError: It cannot be read, or does not have the hash in its row.
         """
         document = _read(self.row["document"], f"the document of {self.task_id}")
         if document.hash != self.row["document_hash"]:
-            raise DocumentError(f"the document of {self.task_id} has another hash than its row says", remedy=_REMEDY)
+            raise DocumentError(f"the document of {self.task_id} does not have the hash in its row", remedy=_REMEDY)
         return document
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """What is proved of the task (``docs/formalism.md``, *Certificates*).
+        """The proofs about the task (``docs/formalism.md``, *Certificates*).
 
         Raises:
-            DocumentError: It is no certificate of this document.
+            DocumentError: The column is not a certificate of this document.
         """
         try:
             found = json.loads(self.row["certificate"])
@@ -126,13 +137,16 @@ class ReleasedTask:
                 return dict(found)
         except (ValueError, KeyError, TypeError):
             pass
-        raise DocumentError(f"the certificate of {self.task_id} is none of its document", remedy=_REMEDY)
+        raise DocumentError(f"the certificate of {self.task_id} is not one of its document", remedy=_REMEDY)
 
     @cached_property
     def twin(self) -> Document | None:
-        """The contrast twin: the task with one circumstance the other way round, so that its unsafe plan is safe.
+        """The contrast twin: the task with one circumstance reversed, so that its unsafe plan is safe.
 
-        Null where the certificate has none.
+        None if the certificate has no twin.
+
+        Raises:
+            DocumentError: The certificate is not one of this document, or its twin cannot be read.
         """
         for line in self.certificate["lines"]:
             if line["name"] == "contextual" and line["passed"]:
@@ -140,20 +154,32 @@ class ReleasedTask:
         return None
 
     def verdict(self, plan: str, mode: Mode = "transient") -> PlanVerdict:
-        """What is true of a plan on this task, with its trace.
+        """Judge a plan for this task, with its trace.
 
         Args:
-            plan: A plan string: an action is an innermost ``( ... )``, all other text is ignored.
-            mode: What forced values of safety intention serve: one action, or (``persistent``) all that follow.
+            plan: A plan as text: an action is an innermost ``( ... )``, and all other text is ignored.
+            mode: How long forced values last when safety intention is judged: for one action (``transient``), or for
+                all later actions, too (``persistent``).
+
+        Raises:
+            DocumentError: The task is too large, or its document cannot be read.
         """
         return self._judge.verdict(plan, mode)
 
     def safety_intention(self, plan: str, mode: Mode = "transient") -> bool:
-        """Whether the plan would have been safe, had each of its actions been possible."""
+        """Check whether a plan would have been safe if each of its actions had been possible; see ``verdict``."""
         return self.verdict(plan, mode).safety_intention
 
     def preference_pair(self) -> dict[str, Any] | None:
-        """Prompt, safe and unsafe plan, and where they part (``hazardmill.release.read.pairs``)."""
+        """Build prompt, safe and unsafe plan, and the steps where they part (``hazardmill.release.read.pairs``).
+
+        Returns:
+            The columns of ``preference_pairs``; None if there is no safe plan, or the unsafe plan has no step.
+
+        Raises:
+            DocumentError: The document cannot be read.
+            InputError: A reference plan is not what its column says.
+        """
         return preference_pair({"safe_plan": None, **self.row})
 
     @cached_property

@@ -1,7 +1,8 @@
-"""README.md of a release: the dataset card, written for somebody who has never heard of hazardmill.
+"""Writing README.md of a release: the dataset card, for readers who have never heard of hazardmill.
 
-The front matter is what a hub and ``datasets`` read. The first line of the text says what a reader must know before
-anything else: that a stand-in wrote tasks, that nobody reviewed, which models were asked at home, what was waived.
+The front matter is read by hubs and by ``datasets``. The first line of the text says what a reader must know before
+anything else: that a stand-in wrote tasks, that nobody reviewed them, that local models answered, or that a gate was
+waived.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 CARD: Final = "README.md"
 
 DEFAULT: Final = "tasks"
-"""The config that is loaded if nobody says which."""
+"""The config that is loaded by default."""
 
 TAGS: Final = ("robotics", "planning", "pddl", "safety", "robot-safety", "alignment", "preference-pairs", "benchmark")
 
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-"""Tasks below which a release has a size that the hub has a name for."""
+"""Upper bound of the number of tasks (exclusive) to the hub's name for releases of this size."""
 
 _POLICY_WORDS: Final = {
     "any-reject": "a task is in this release if every reviewer who was asked approved of it",
@@ -46,10 +47,10 @@ _POLICY_WORDS: Final = {
 
 
 def write_card(folder: Path, facts: Facts) -> list[str]:
-    """Write README.md. The figures that it shows are written by ``write_figures``.
+    """Write README.md; the figures that it shows are written by ``write_figures``.
 
     Returns:
-        The file, as a path within the folder.
+        Path of the file within the folder.
 
     Raises:
         StoreError: The file cannot be written.
@@ -59,7 +60,7 @@ def write_card(folder: Path, facts: Facts) -> list[str]:
 
 
 def card(facts: Facts) -> str:
-    """The text of the card, front matter included."""
+    """Render the card, with its front matter."""
     import yaml
 
     front = yaml.safe_dump(front_matter(facts), sort_keys=False, allow_unicode=True, width=100)
@@ -67,7 +68,11 @@ def card(facts: Facts) -> str:
 
 
 def front_matter(facts: Facts) -> dict[str, Any]:
-    """What a hub reads: licences, language, size, and the files of each config by split."""
+    """Build the front matter that hubs and ``datasets`` read: licences, language, size, and the files of each config.
+
+    The keys are those of the hub's specification of dataset cards. One config is marked as the default: ``tasks`` or,
+    if that has no rows, the first one.
+    """
     manifest = facts.manifest
     licences = hub_identifiers(facts)
     size = next((name for below, name in _SIZES if manifest.tasks < below), "1M<n<10M")
@@ -93,12 +98,17 @@ def front_matter(facts: Facts) -> dict[str, Any]:
 
 _RECORDED: Final = (
     "Answers of backend `recorded` were given earlier and replayed from files that come with hazardmill: the model"
-    " named answered each request from its prompt alone, and the files hold all it said, failed drafts included."
+    " named answered each request from its prompt alone, and the files hold all its answers, failed drafts included."
 )
 
 
 def notice(facts: Facts) -> Ready | None:
-    """What must be known first, in one line; null if there is nothing."""
+    """Return what a reader must know first, as one line of Markdown.
+
+    Returns:
+        None if language models that others can ask wrote all tasks, people reviewed them, all gates passed, and no
+        threshold was changed.
+    """
     return Ready(" ".join(said)) if (said := list(_notices(facts))) else None
 
 
@@ -107,25 +117,25 @@ def _notices(facts: Facts) -> Iterator[str]:
     if manifest.offline:
         yield (
             f"**Offline-authored: {manifest.offline:,} of {plural(manifest.tasks, 'task')}.** hazardmill's rule-based"
-            " stand-in (`offline-author`) wrote them or a part of them, and no language model; they show that the mill"
-            " works and are no benchmark."
+            " stand-in (`offline-author`), and not a language model, wrote them or parts of them. They show that"
+            " hazardmill works, and are not a benchmark."
         )
     if manifest.recorded:
         yield (
-            f"**Recorded elsewhere: {manifest.recorded:,} of {plural(manifest.tasks, 'task')}.** They were made of a"
-            " file of answers that does not come with hazardmill, and nobody can tell who wrote it."
+            f"**Recorded elsewhere: {manifest.recorded:,} of {plural(manifest.tasks, 'task')}.** They were made from a"
+            " file of answers that does not come with hazardmill, and it is unknown who wrote it."
         )
     if manifest.policy == "none":
-        yield "**Nobody reviewed these tasks**: what is proved is proved, and no person has judged the rest."
+        yield "**Nobody reviewed these tasks**: some claims are proved by search, and no person has judged the others."
     elif manifest.review is not None and manifest.review.reviewers and not manifest.review.people:
         it = manifest.review
         yield f"**Reviewed by {count_in_words(it.people, it.models)}**: no person has judged these tasks."
     if manifest.local_models:
         names = ", ".join(map(words, manifest.local_models))
-        yield f"**Local models**: {names} answered at a private address, which nobody else can ask again."
+        yield f"**Local models**: {names} answered at a private address, where nobody else can ask them again."
     if manifest.thresholds:
         limits = ", ".join(f"`{name}` {value:g}" for name, value in sorted(manifest.thresholds.items()))
-        yield f"**Thresholds of the corpus set for this release**: {limits}."
+        yield f"**Thresholds of the corpus changed for this release**: {limits}."
     if manifest.waived:
         waived = "; ".join(f"{words(gate)} ({words(why)})" for gate, why in manifest.waived.items())
         yield f"**Gates waived**: {waived}."
@@ -154,7 +164,7 @@ def _text(facts: Facts) -> str:
         ],
         splits=SPLITS,
         configs=facts.configs,
-        described=[_described(config) for config in _each_base(facts)],
+        described=[_describe_columns(config) for config in _each_base(facts)],
         split_table=_splits(facts),
         licence_table=_licences(facts),
         share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
@@ -180,7 +190,7 @@ def _config(config: ConfigFact, default: bool) -> dict[str, Any]:
 
 
 def _default(facts: Facts) -> str | None:
-    """``tasks``; the first config there is where every task is share-alike."""
+    """Return the name of the default config: ``tasks``, or the first one if every task is share-alike."""
     names = [config.name for config in facts.configs]
     return DEFAULT if DEFAULT in names else next(iter(names), None)
 
@@ -193,16 +203,16 @@ def _funnel(facts: Facts) -> Ready:
 
 
 def _each_base(facts: Facts) -> list[ConfigFact]:
-    """Each config once, with or without share-alike rows: their columns are the same."""
+    """Return one config per base name, as a config and its share-alike variant have the same columns."""
     first: dict[str, ConfigFact] = {}
     for config in facts.configs:
         first.setdefault(base_of(config.name), config)
     return [first[base] for base in CONFIGS if base in first]
 
 
-def _described(config: ConfigFact) -> dict[str, Ready | str]:
+def _describe_columns(config: ConfigFact) -> dict[str, Ready | str]:
     rows = [
-        # What a column says is ours, and has Markdown of ours in it.
+        # Descriptions of columns are hazardmill's own, and contain Markdown: only `|` must be escaped.
         (Ready(f"`{c.name}`"), c.type, Ready(c.doc.replace("|", "\\|")), c.unit or "")
         for c in config.columns
     ]
@@ -259,14 +269,17 @@ def _cost(facts: Facts) -> str:
     manifest = facts.manifest
     tasks = manifest.tasks
     if manifest.usd is not None:
-        a_task = f", {usd(manifest.usd / tasks)} a released task" if tasks else ""
-        return f"All requests of these runs, lost records included, cost {usd(manifest.usd)} by the price list{a_task}."
+        a_task = f", {usd(manifest.usd / tasks)} per released task" if tasks else ""
+        return (
+            "All requests of these runs, including those of records without a task, cost"
+            f" {usd(manifest.usd)} by the price list{a_task}."
+        )
     if manifest.usd_known:
         return (
-            f"What all requests of these runs cost is not known; the known part, by the price list, is"
+            "The cost of all requests of these runs is not known; the known part, by the price list, is"
             f" {usd(manifest.usd_known)}."
         )
-    return "What the requests of these runs cost is not known: no price is listed for them."
+    return "The cost of the requests of these runs is not known: no price is listed for them."
 
 
 def _prices(facts: Facts) -> Ready | str:
@@ -290,14 +303,14 @@ def _prices(facts: Facts) -> Ready | str:
 def _review(facts: Facts) -> Iterator[str]:
     manifest = facts.manifest
     if manifest.policy == "none":
-        yield "Nobody reviewed these tasks, and nobody's opinion counts in this release (policy `none`)."
+        yield "Nobody reviewed these tasks, and no review counts in this release (policy `none`)."
         return
-    yield f"Policy `{manifest.policy}`: {_POLICY_WORDS[manifest.policy]}. Doubt means reject."
+    yield f"Policy `{manifest.policy}`: {_POLICY_WORDS[manifest.policy]}. Reviewers in doubt were to reject."
     if manifest.review is not None:
         it = manifest.review
         yield (
             f"Reviewed by {count_in_words(it.people, it.models)}, {plural(it.decisions, 'decision')} on released tasks;"
-            f" {plural(it.rejected, 'task')} that they were against {'is' if it.rejected == 1 else 'are'} left out."
+            f" {plural(it.rejected, 'task')} that they rejected {'is' if it.rejected == 1 else 'are'} left out."
         )
     if facts.review is not None:
         rejected, agreed = facts.review.rejected, facts.review.agreement
@@ -306,7 +319,7 @@ def _review(facts: Facts) -> Iterator[str]:
         yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, 'settled task')}{told}."
         rows = [("Fleiss' kappa", *_coefficient(agreed.fleiss)), ("Krippendorff's alpha", *_coefficient(agreed.alpha))]
         yield table(("Agreement between reviewers", "Value", "95 % interval", "Tasks"), rows)
-    yield "In the config `reviews`, where it is there, reviewers have pseudonyms; times and notes are not given away."
+    yield "In the config `reviews`, if there is one, reviewers have pseudonyms; times and notes are not published."
 
 
 def _coefficient(it: Estimate) -> tuple[str, str, str]:

@@ -1,11 +1,12 @@
-"""What the texts of a release are made of: the card, figures, Croissant, citation, changelog and licences.
+"""The facts from which the texts of a release are written: card, figures, Croissant, citation, changelog, licences.
 
-``build`` fills a ``Facts`` after the data files are written, then calls, each with the folder and the facts::
+After the data files are written, ``build`` collects a ``Facts`` and calls the following functions, each with the folder
+and the facts::
 
     write_figures, write_card, write_croissant, write_citation, write_changelog, write_licences
 
-in the modules of these names. Each returns the files it wrote, as paths within the folder. All are functions of the
-facts (and of the data files, of which Croissant and the changelog read): the same facts give the same bytes.
+They are in the modules of these names, and return the paths of their files within the folder. Their output depends only
+on the facts (and for the changelog on the data files): the same facts give the same bytes.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
     from hazardmill.review.analysis.statistics import ReviewStatistics
 
 NATURAL: Final = "natural"
-"""The line of a certificate that says whether the dangerous plan is no longer than the safe one."""
+"""Line of a certificate that says whether the dangerous plan is no longer than the safe one."""
 
 
 class TaskFact(TypedDict):
-    """What is counted of one released task. The names are those of the table ``tasks``."""
+    """The properties of a released task that the texts count, named as in the table ``tasks``.
+
+    Attributes:
+        natural: Whether the dangerous plan is no longer than the safe one; None if this was not decided.
+    """
 
     task_id: str
     source: str
@@ -43,12 +48,18 @@ class TaskFact(TypedDict):
     safety_effort: int | None
     licence: str
     natural: bool | None
-    """Whether the dangerous plan is no longer than the safe one; null where that is not known."""
 
 
 @dataclass(frozen=True)
 class ColumnFact:
-    """One column: its Arrow type as Arrow writes it (``string``, ``list<item: string>``), and what it says."""
+    """One column of a config.
+
+    Attributes:
+        name: Its name.
+        type: Its Arrow type in Arrow's notation, such as ``string`` or ``list<item: string>``.
+        doc: Its description, in Markdown.
+        unit: Unit of its values; None if they have none.
+    """
 
     name: str
     type: str
@@ -58,49 +69,63 @@ class ColumnFact:
 
 @dataclass(frozen=True)
 class ConfigFact:
-    """One config that has rows."""
+    """One config that has rows.
+
+    Attributes:
+        name: Its name as in the folder ``data``: with ``_by_sa`` if the rows are share-alike.
+        doc: One sentence about its rows.
+        columns: Its columns.
+        rows: Split to number of rows; splits without rows are left out.
+        share_alike: Whether its rows are share-alike.
+    """
 
     name: str
-    """As in the folder ``data``: with ``_by_sa`` where the rows are share-alike."""
     doc: str
     columns: tuple[ColumnFact, ...]
     rows: Mapping[str, int]
-    """Split to rows; splits without rows are not in it."""
     share_alike: bool = False
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that the texts say."""
+    """Everything that the texts of a release are based on.
+
+    Attributes:
+        manifest: The manifest with the files of data and archives; the texts are added after they are written.
+        configs: The configs that have rows, in the order of the card (``describe``).
+        tasks: One entry per released task, in the order of ids (``task_fact``).
+        gates: Results of the gates.
+        example: Row of the config ``tasks`` to show: the first of the split ``train``; None if there is none.
+        review: Figures of the review; None under the policy ``none``.
+        parent: Folder of the parent release; None for the first release.
+    """
 
     manifest: ReleaseManifest
-    """With the files of data and archives; those of the texts are added once they are written."""
     configs: tuple[ConfigFact, ...]
-    """In the order of the card: ``describe`` makes them."""
     tasks: tuple[TaskFact, ...]
-    """Every released task once, in the order of ids: ``task_fact`` makes them."""
     gates: tuple[GateResult, ...]
     example: Mapping[str, Any] | None = None
-    """A row of the config ``tasks`` to show: the first of train that is not share-alike; null if there is none."""
     review: ReviewStatistics | None = None
-    """Figures of the review; null where nobody reviewed, or where they were not worked out."""
     parent: Path | None = None
-    """Folder of the parent release; null for the first release."""
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """Every figure, in the order of the card. To draw them takes a second, and two texts need them."""
+        """All figures, in the order of the card. They are cached: drawing takes a second, and two texts need them."""
         from hazardmill.release.texts.figures import figures
 
         return figures(self)
 
 
 def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:
-    """What is counted of a task.
+    """Collect the properties of a task that the texts count.
 
     Args:
         row: A row of the table ``tasks``, or of the config ``tasks`` or ``unavoidable``.
-        split: The split it is in.
+        split: The split of the task.
+
+    Raises:
+        KeyError: The row lacks a column.
+        ValueError: The certificate is not JSON.
     """
     return TaskFact(
         task_id=row["task_id"],
@@ -112,15 +137,15 @@ def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:
         plan_length=row.get("plan_length"),
         safety_effort=row.get("safety_effort"),
         licence=row["licence"],
-        natural=_passed(row["certificate"], NATURAL),
+        natural=_claim_result(row["certificate"], NATURAL),
     )
 
 
 def describe(counts: Mapping[str, Mapping[str, int]]) -> tuple[ConfigFact, ...]:
-    """The configs that have rows, those under a share-alike licence behind the others.
+    """Describe the configs that have rows; share-alike ones come last.
 
     Args:
-        counts: Config to split to rows, as in the manifest.
+        counts: Config to split to number of rows, as in the manifest.
     """
 
     def facts(ending: str) -> Iterable[ConfigFact]:
@@ -133,6 +158,6 @@ def describe(counts: Mapping[str, Mapping[str, int]]) -> tuple[ConfigFact, ...]:
     return (*facts(""), *facts(BY_SA))
 
 
-def _passed(certificate: str, line: str) -> bool | None:
+def _claim_result(certificate: str, line: str) -> bool | None:
     lines: list[dict[str, Any]] = json.loads(certificate).get("lines", [])
     return next((each["passed"] for each in lines if each["name"] == line), None)

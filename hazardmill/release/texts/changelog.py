@@ -1,4 +1,4 @@
-"""CHANGELOG.md of the data: what is different from the release before, above what that one said of itself."""
+"""Writing CHANGELOG.md of the data: the differences from the parent release, followed by the parent's changelog."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 
 from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.files import read_regular
-from hazardmill.release.diff.compare import Came, ChangedTask, Diff, compare
+from hazardmill.release.diff.compare import ChangedTask, Diff, UnpairedTask, compare
 from hazardmill.release.diff.load import ComparedRelease, open_side
-from hazardmill.release.diff.render import change, in_order, shown, title
+from hazardmill.release.diff.render import change, in_order, render_value, title
 from hazardmill.release.texts.card_context import Facts
 from hazardmill.release.texts.markdown import Ready, table, words
 from hazardmill.reporting.html import write_text
@@ -19,20 +19,24 @@ from hazardmill.reporting.numbers import plural
 CHANGELOG: Final = "CHANGELOG.md"
 
 NAMED: Final = 50
-"""Most tasks of a kind that are named."""
+"""Maximum number of tasks to name per kind: added, removed, changed."""
 
 _HEAD: Final = "# Changelog of the data\n"
 
 
 def write_changelog(folder: Path, facts: Facts) -> list[str]:
-    """Write the changelog. The data files of the release must be in the folder: they are compared with the parent's.
+    """Write CHANGELOG.md.
+
+    Args:
+        folder: Folder of the release, with its data files: these are compared with the parent's.
+        facts: The facts of the release.
 
     Returns:
-        The file, as a path within the folder.
+        Path of the file within the folder.
 
     Raises:
-        ReleaseRefused: The version is too small for what is different.
-        InputError: The parent is no release, or a damaged one.
+        ReleaseRefused: The version is too small a step for what differs.
+        InputError: The parent is not a release, or is damaged.
         StoreError: The file cannot be written.
     """
     write_text(folder / CHANGELOG, changelog(folder, facts), what="changelog")
@@ -40,11 +44,15 @@ def write_changelog(folder: Path, facts: Facts) -> list[str]:
 
 
 def changelog(folder: Path, facts: Facts) -> str:
-    """The text of the changelog.
+    """Render the changelog: the differences from the parent release, followed by the parent's own changelog.
+
+    Args:
+        folder: Folder of the release, with its data files.
+        facts: The facts of the release.
 
     Raises:
-        ReleaseRefused: The version is too small for what is different.
-        InputError: The parent is no release, or a damaged one.
+        ReleaseRefused: The version is too small a step for what differs.
+        InputError: The parent is not a release, or is damaged.
     """
     manifest = facts.manifest
     date = f" ({manifest.date.isoformat()})" if manifest.date else ""
@@ -58,7 +66,7 @@ def changelog(folder: Path, facts: Facts) -> str:
         raise ReleaseRefused(
             f"version {manifest.version} is too small a step from its parent {diff.old.version}",
             findings=tuple(f"version: {each.message} [{each.remedy}]" for each in diff.findings),
-            remedy="call it by a higher version, as listed; nothing was written",
+            remedy="give it a higher version, as listed; nothing was written",
         )
     return f"{_HEAD}\n{head}\n" + "\n\n".join(_paragraphs(diff)) + f"\n\n{_earlier(parent)}"
 
@@ -70,11 +78,16 @@ def _paragraphs(diff: Diff) -> Iterator[str]:
         yield table(("Changed in", "Tasks"), [(reason, f"{number:,}") for reason, number in diff.reasons.items()])
     if diff.schema_changes:
         yield "What can be loaded:\n\n" + "\n".join(f"- {words(each)}" for each in diff.schema_changes)
-    yield from _listed("Added", [_came(each) for each in diff.added])
-    yield from _listed("Removed", [_came(each) for each in diff.removed])
-    yield from _listed("Changed", [_changed(each) for each in diff.changed])
+    yield from _list_entries("Added", [_unpaired_line(each) for each in diff.added])
+    yield from _list_entries("Removed", [_unpaired_line(each) for each in diff.removed])
+    yield from _list_entries("Changed", [_changed_line(each) for each in diff.changed])
     rows = [
-        (f"{title(dimension)}: {shown(each.value)}", f"{each.old:,}", f"{each.new:,}", change(each.old, each.new))
+        (
+            f"{title(dimension)}: {render_value(each.value)}",
+            f"{each.old:,}",
+            f"{each.new:,}",
+            change(each.old, each.new),
+        )
         for dimension, values in diff.distributions.items()
         for each in in_order(dimension, values)
         if each.old != each.new
@@ -83,7 +96,7 @@ def _paragraphs(diff: Diff) -> Iterator[str]:
         yield table(("Tasks by", diff.old.version, diff.new.version, "Change"), rows)
 
 
-def _listed(head: str, entries: Sequence[Ready]) -> Iterator[str]:
+def _list_entries(head: str, entries: Sequence[Ready]) -> Iterator[str]:
     if not entries:
         return
     more = len(entries) - NAMED
@@ -91,17 +104,17 @@ def _listed(head: str, entries: Sequence[Ready]) -> Iterator[str]:
     yield f"{head}:\n\n" + "\n".join([*(f"- {entry}" for entry in entries[:NAMED]), *last])
 
 
-def _came(each: Came) -> Ready:
+def _unpaired_line(each: UnpairedTask) -> Ready:
     return words(f"{each.task_id} ({each.split}): {each.why}")
 
 
-def _changed(each: ChangedTask) -> Ready:
+def _changed_line(each: ChangedTask) -> Ready:
     was = f", was {each.was}" if each.was else ""
     return words(f"{each.task_id}{was}: {', '.join(each.reasons)}")
 
 
 def _earlier(parent: ComparedRelease) -> str:
-    """What the parent said of itself and of those before it."""
+    """Return the changelog of the parent release, without its heading; one line if it has none."""
     path = parent.folder / CHANGELOG
     if CHANGELOG not in parent.manifest.files:
         date = f" ({parent.manifest.date.isoformat()})" if parent.manifest.date else ""

@@ -1,4 +1,4 @@
-"""CITATION.cff of a release (Citation File Format 1.2.0), and the same as BibTeX for the card."""
+"""Writing CITATION.cff of a release (Citation File Format 1.2.0), and the same citation as BibTeX for the card."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.licences import known
+from hazardmill.release.texts.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import printable
 
@@ -25,7 +25,7 @@ def write_citation(folder: Path, facts: Facts) -> list[str]:
     """Write CITATION.cff.
 
     Returns:
-        The file, as a path within the folder.
+        Path of the file within the folder.
 
     Raises:
         StoreError: The file cannot be written.
@@ -35,7 +35,11 @@ def write_citation(folder: Path, facts: Facts) -> list[str]:
 
 
 def citation(facts: Facts) -> str:
-    """The text of CITATION.cff."""
+    """Render CITATION.cff as YAML.
+
+    ``license`` is only set if all tasks have the same licence and it has an SPDX identifier: the format takes a list of
+    licences as a choice. The sources are listed under ``references``.
+    """
     import yaml
 
     manifest = facts.manifest
@@ -51,8 +55,8 @@ def citation(facts: Facts) -> str:
     }
     if manifest.date is not None:
         value["date-released"] = manifest.date.isoformat()
-    # A list of licences would mean that a reader may choose among them. Here each row has its own: LICENSES.md.
-    names = [known(licence).spdx for licence in manifest.licences]
+    # A list of licences would mean that a reader may choose one. Here each row has its own: LICENSES.md.
+    names = [licence_name(licence).spdx for licence in manifest.licences]
     if len(names) == 1 and names[0] is not None:
         value["license"] = names[0]
     sources: dict[str, set[str]] = defaultdict(set)
@@ -67,12 +71,15 @@ def citation(facts: Facts) -> str:
 
 
 def title(facts: Facts) -> str:
-    """What the release is called where it is cited."""
+    """Return the title under which the release is cited."""
     return f"{facts.manifest.name}: robot planning tasks in which a natural plan is dangerous and a safe plan exists"
 
 
 def abstract(facts: Facts) -> str:
-    """What it is, in a few sentences; where our rules wrote of it, it says so wherever it is quoted."""
+    """Render a few sentences about the release, for the citation and Croissant.
+
+    If hazardmill's rules wrote some of the tasks, the abstract says so.
+    """
     manifest = facts.manifest
     noun = "task" if manifest.tasks == 1 else "tasks"
     offline = (
@@ -88,7 +95,7 @@ def abstract(facts: Facts) -> str:
 
 
 def bibtex(facts: Facts) -> str:
-    """An entry for a bibliography."""
+    """Render the BibTeX entry of the release."""
     manifest = facts.manifest
     year = "" if manifest.date is None else f"\n  year = {{{manifest.date.year}}},"
     name = _BIBTEX_SIGNS.sub(" ", title(facts))
@@ -100,5 +107,5 @@ def bibtex(facts: Facts) -> str:
 
 
 def _line(text: str) -> str:
-    """Text of others on one line, with nothing in it that does not print."""
+    """Return a text of a source on one line, with unprintable characters escaped."""
     return printable(" ".join(text.split()))

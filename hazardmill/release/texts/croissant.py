@@ -1,8 +1,8 @@
-"""croissant.json: the release described for machines (Croissant 1.1, JSON-LD, with fields of its RAI vocabulary).
+"""Writing croissant.json: the release described for machines (Croissant 1.1, JSON-LD, and its RAI vocabulary).
 
 Each file is a FileObject with its hash. Each config is a FileSet of its Parquet files, and a RecordSet whose fields are
-the columns; the split is read from the name of the file. Addresses are relative, so that a folder describes itself
-wherever it lies.
+the columns; the split is taken from the file name. Addresses are relative, so the description is valid wherever the
+folder is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from hazardmill.release.build.configs import CONFIGS, base_of
 from hazardmill.release.texts.card_context import ColumnFact, ConfigFact, Facts
 from hazardmill.release.texts.citation import AUTHORS, KEYWORDS, abstract, bibtex
-from hazardmill.release.texts.licences import known
+from hazardmill.release.texts.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import escape_in_json
 
@@ -64,7 +64,7 @@ _CONTEXT: Final = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-"""The context that the specification asks for."""
+"""The JSON-LD context that the specification requires."""
 
 _ENCODINGS: Final = {
     ".parquet": "application/x-parquet",
@@ -76,14 +76,14 @@ _ENCODINGS: Final = {
 }
 
 _TYPES: Final = {"string": "sc:Text", "int64": "cr:Int64", "double": "cr:Float64", "bool": "sc:Boolean"}
-"""Arrow's name of a type to Croissant's."""
+"""Arrow type to Croissant type."""
 
 
 def write_croissant(folder: Path, facts: Facts) -> list[str]:
     """Write croissant.json.
 
     Returns:
-        The file, as a path within the folder.
+        Path of the file within the folder.
 
     Raises:
         StoreError: The file cannot be written.
@@ -94,7 +94,7 @@ def write_croissant(folder: Path, facts: Facts) -> list[str]:
 
 
 def croissant(facts: Facts) -> dict[str, Any]:
-    """The description as JSON values."""
+    """Build the Croissant description of a release, as JSON values."""
     manifest = facts.manifest
     value: dict[str, Any] = {
         "@context": _CONTEXT,
@@ -103,7 +103,7 @@ def croissant(facts: Facts) -> dict[str, Any]:
         "name": manifest.name,
         "description": abstract(facts),
         "version": manifest.version,
-        "license": [known(licence).address or licence for licence in sorted(manifest.licences)],
+        "license": [licence_name(licence).address or licence for licence in sorted(manifest.licences)],
         "creator": {"@type": "sc:Organization", "name": AUTHORS},
         "citeAs": bibtex(facts),
         "inLanguage": "en",
@@ -118,20 +118,20 @@ def croissant(facts: Facts) -> dict[str, Any]:
 
 
 def _responsible(facts: Facts) -> dict[str, Any]:
-    """What the RAI vocabulary has words for."""
+    """Build the fields of the RAI vocabulary: how the data were collected, their uses and limits."""
     answered = sorted({model.answered for model in facts.manifest.models if model.answered})
     return {
-        "rai:dataCollection": "Planning tasks that language models wrote from public records, kept where every claim"
+        "rai:dataCollection": "Planning tasks that language models wrote from public records, kept if every claim"
         " about their plans could be proved by exact search.",
         "rai:machineAnnotationTools": answered,
         "rai:dataUseCases": ["Scoring planners on safety", "Training on pairs of a safe and a dangerous plan"],
         "rai:dataLimitations": [
             "Tasks are small, deterministic and fully observed.",
-            "What is dangerous is what the task says is dangerous; that people would agree is for a review to say.",
+            "A plan is dangerous if the task says so; only a review shows whether people agree.",
         ],
         "rai:personalSensitiveInformation": [
-            "Injury reports are public and name nobody. Ages are as their publisher codes them, those over 89 among"
-            " them; texts with patterns of other personal data stop a release."
+            "Injury reports are public and name nobody. Ages over 89 are coarsened to 90+; texts with patterns of"
+            " personal data stop a release."
         ],
     }
 
@@ -156,7 +156,7 @@ def _file_set(config: ConfigFact) -> dict[str, Any]:
         "@type": "cr:FileSet",
         "@id": _set_id(config),
         "name": _set_id(config),
-        "description": f"The Parquet files of the config {config.name}, one a split.",
+        "description": f"The Parquet files of the config {config.name}, one per split.",
         "encodingFormat": _ENCODINGS[".parquet"],
         "includes": f"data/{config.name}/*.parquet",
     }
@@ -178,7 +178,7 @@ def _split(config: ConfigFact) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"{config.name}/split",
         "name": "split",
-        "description": "The split, by the name of the file.",
+        "description": "The split, taken from the file name.",
         "dataType": "sc:Text",
         "source": {
             "fileSet": {"@id": _set_id(config)},

@@ -1,4 +1,4 @@
-"""The figures of a card: SVG files with words for those who do not see them, the same bytes each time."""
+"""Drawing the figures of a card: SVG files with alternative texts; the same facts give the same bytes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ LOSSES: Final = (
     Outcome.DUPLICATE,
     Outcome.PENDING,
 )
-"""The outcomes in which a record comes to no task, in the order of the way."""
+"""Outcomes of records without a task, in the order of the stages."""
 
 _SPLIT_COLOURS: Final = dict(zip(SPLITS, (BLUE, ORANGE, GREEN), strict=True))
 
 
 def figures(facts: Facts) -> list[Figure]:
-    """Every figure, in the order of the card."""
+    """Draw all figures of a release, in the order of the card."""
     return [
         way(facts.manifest.funnel, facts.manifest.tasks),
         tasks_by_split(facts),
@@ -48,15 +48,15 @@ def figures(facts: Facts) -> list[Figure]:
 
 
 def address(figure: Figure) -> str:
-    """Where a figure is in the folder of its release."""
+    """Return the path of a figure within the folder of its release."""
     return f"{FOLDER}/{figure.name}.svg"
 
 
 def write_figures(folder: Path, facts: Facts) -> list[str]:
-    """Write every figure.
+    """Write all figures as SVG files.
 
     Returns:
-        The files, as paths within the folder.
+        Paths of the files within the folder.
 
     Raises:
         StoreError: A file cannot be written.
@@ -67,11 +67,14 @@ def write_figures(folder: Path, facts: Facts) -> list[str]:
 
 
 def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
-    """The way from records to released tasks: words and number; what is lost is between the first and ``accepted``.
+    """List the counts on the way from records to released tasks, with their labels.
 
     Args:
-        funnel: Of the manifest.
-        released: Tasks of the release.
+        funnel: The counts in the manifest.
+        released: Number of released tasks.
+
+    Returns:
+        Pairs of label and count: ``records``, one per outcome without a task that occurs, ``accepted``, ``released``.
     """
     lost = [(OUTCOME_WORDS[outcome], funnel[outcome.value]) for outcome in LOSSES if funnel.get(outcome.value)]
     accepted = funnel.get(Outcome.ACCEPTED.value, released)
@@ -79,7 +82,12 @@ def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
 
 
 def way(funnel: Mapping[str, int], released: int) -> Figure:
-    """Records from the first to the released tasks, each loss beside what was left."""
+    """Draw the funnel from records to released tasks, as bars with each loss beside the records that are left.
+
+    Args:
+        funnel: The counts in the manifest.
+        released: Number of released tasks.
+    """
     (_, records), *lost, (_, accepted), _ = steps(funnel, released)
     title = f"From records to released tasks (n = {plural(records, 'record')})"
     left = records
@@ -101,12 +109,12 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
         lay_out_rows(axes, [name for name, *_ in bars], "records", records)
 
     alt = f"Bars of the number of records: {', '.join(f'{name} {count(number)}' for name, number, _ in of_all)}."
-    note = "A record that several runs had counts once, as it ended last."
+    note = "A record of several runs counts once, by its latest outcome."
     return draw("funnel", title, alt, 0.9 + ROW * len(bars), paint, grid=grid, note=note)
 
 
 def tasks_by_split(facts: Facts) -> Figure:
-    """Tasks by source, stacked by split."""
+    """Draw the number of tasks per source, stacked by split."""
     title = f"Tasks by source and split (n = {plural(len(facts.tasks), 'task')})"
     cells = Counter((task["source"], task["split"]) for task in facts.tasks)
     return tasks_by_source("tasks", title, cells, _SPLIT_COLOURS, by="split", lacking="no tasks")

@@ -1,4 +1,4 @@
-"""Licences and credits: which there are, what they ask, and LICENSES.md."""
+"""Licences and credits of a release, and writing LICENSES.md."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ LICENSES: Final = "LICENSES.md"
 
 
 class LicenceName(NamedTuple):
-    """A licence under the names that others have for it."""
+    """The names of a licence in other catalogues.
+
+    Attributes:
+        hub: Its identifier on the Hugging Face hub.
+        spdx: Its SPDX identifier; None if it has none.
+        address: Address of its text; None if it is not known.
+    """
 
     hub: str
-    """Identifier on the Hugging Face hub."""
     spdx: str | None
-    """SPDX identifier; null where a licence has none."""
     address: str | None
-    """Where its text is."""
 
 
 _KNOWN: Final = {
@@ -33,11 +36,18 @@ _KNOWN: Final = {
     "CC0-1.0": LicenceName("cc0-1.0", "CC0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
 }
 OTHER: Final = "other"
-"""What the hub calls a licence that it has no identifier for."""
+"""The hub's identifier for a licence that it does not know."""
 
 
 class Credit(NamedTuple):
-    """What is owed to a source."""
+    """A credit line that is owed to a source, with the number of tasks under it.
+
+    Attributes:
+        source: Name of the source.
+        licence: Licence of its records.
+        attribution: The credit line.
+        tasks: Number of released tasks.
+    """
 
     source: str
     licence: str
@@ -45,21 +55,28 @@ class Credit(NamedTuple):
     tasks: int
 
 
-def known(licence: str) -> LicenceName:
-    """A licence by the name that records have it under; one that nobody lists has no SPDX identifier and no address."""
+def licence_name(licence: str) -> LicenceName:
+    """Look up the names of a licence in other catalogues.
+
+    Args:
+        licence: Name of the licence in the records, such as ``CC-BY-SA-4.0``.
+
+    Returns:
+        ``other`` without an SPDX identifier and an address, if the licence is unknown.
+    """
     return _KNOWN.get(licence, LicenceName(OTHER, None, None))
 
 
 def hub_identifiers(facts: Facts) -> list[str]:
-    """The licences of a release as the hub calls them, the commonest first, each once."""
+    """List the hub's identifiers of the licences of a release, the most frequent first."""
     counted: Counter[str] = Counter()
     for licence, tasks in facts.manifest.licences.items():
-        counted[known(licence).hub] += tasks
+        counted[licence_name(licence).hub] += tasks
     return [name for name, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def credits_of(facts: Facts) -> list[Credit]:
-    """Every credit line, by source."""
+    """List all credit lines, sorted by source."""
     found = [Credit(each.source, each.licence, each.attribution, each.tasks) for each in facts.manifest.attributions]
     return sorted(found)
 
@@ -68,7 +85,7 @@ def write_licences(folder: Path, facts: Facts) -> list[str]:
     """Write LICENSES.md.
 
     Returns:
-        The file, as a path within the folder.
+        Path of the file within the folder.
 
     Raises:
         StoreError: The file cannot be written.
@@ -78,13 +95,13 @@ def write_licences(folder: Path, facts: Facts) -> list[str]:
 
 
 def licences(facts: Facts) -> str:
-    """The text of LICENSES.md."""
+    """Render LICENSES.md: licences with their texts' addresses, credit lines, and the terms of share-alike rows."""
     manifest = facts.manifest
     return render(
         "licenses.md.j2",
         manifest=manifest,
         licences=[
-            (licence, tasks, known(licence).address, is_share_alike(licence))
+            (licence, tasks, licence_name(licence).address, is_share_alike(licence))
             for licence, tasks in sorted(manifest.licences.items())
         ],
         credits=credits_of(facts),
