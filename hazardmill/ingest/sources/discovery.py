@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import importlib.util
 import re
 import sys
 from pathlib import Path
