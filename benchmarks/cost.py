@@ -42,9 +42,9 @@ from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import list_sources, load_source
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL, Message, Usage
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store

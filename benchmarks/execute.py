@@ -39,9 +39,9 @@ from hazardmill.generation.refine import first_failure, refine
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers

@@ -305,9 +305,9 @@ async def _answers(count, place, address):
     from hazardmill.llm.backends.litellm import LitellmBackend
     from hazardmill.llm.client import Client
     from hazardmill.llm.ledger import Ledger
+    from hazardmill.llm.limits.limiter import Limiter
     from hazardmill.llm.prices import Prices
     from hazardmill.llm.requests import Message, Request
-    from hazardmill.llm.traffic.limiter import Limiter
     from hazardmill.store.store import Store
 
     own, marks = ContextVar("mark"), []

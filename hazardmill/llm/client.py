@@ -29,12 +29,12 @@ from hazardmill.errors import (
     SettingsError,
 )
 from hazardmill.llm.ledger import REFUSED_REQUEST, CallAttempt, Ledger, LedgerAnswer, PendingAttempt
+from hazardmill.llm.limits.breaker import Breaker
+from hazardmill.llm.limits.budget import Budget, Reservation
+from hazardmill.llm.limits.limiter import Limiter, Slot
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
-from hazardmill.llm.traffic.breaker import Breaker
-from hazardmill.llm.traffic.budget import Budget, Reservation
-from hazardmill.llm.traffic.limiter import Limiter, Slot
 
 _BYTES_A_TOKEN: Final = 4
 """Used only for the limiter's estimate: English text has four bytes per token or more."""

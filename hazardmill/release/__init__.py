@@ -4,7 +4,7 @@
 | --- | --- |
 | build/ | gathers candidates from the store at one moment, passes them to the gates, writes, renames |
 | gates/ | the checks that can stop a release |
-| texts/ | card, citation, Croissant, licences, changelog, figures |
+| documents/ | card, citation, Croissant, licences, changelog, figures |
 | manifest | what a release consists of, with the hash of each file |
 | diff/ | comparing two releases |
 | hub/ | pushing a release in one commit, and checking the result |

@@ -8,9 +8,9 @@ from hazardmill.errors import SettingsError
 from hazardmill.ingest.sources import load_source
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import Backend
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.store.store import Store
 
 _KEY = "_API_KEY"

@@ -1,7 +1,7 @@
 """The money of a run: what it may spend, what it has spent in all its sessions, and what to allow it when that is gone.
 
 A budget of its own is kept by the run's ledger alone. One that is shared (``ModelAccess.budget_id``) lies in the store,
-as ``budgets/<name>.json`` (``hazardmill.llm.traffic.shared_budget``), and each run takes slices of it under its own id.
+as ``budgets/<name>.json`` (``hazardmill.llm.limits.shared_budget``), and each run takes slices of it under its own id.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Final
 from hazardmill.errors import SettingsError, StoreLocked
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.budget import Budget
+from hazardmill.llm.limits.shared_budget import SharedBudgetFile
 from hazardmill.llm.prices import Prices, check_prices
-from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
 from hazardmill.store.store import Store
 
 FOLDER: Final = "budgets"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.client import Client
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Backend
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.runs.backend import open_backend, open_limiter
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store

@@ -14,7 +14,7 @@ from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.rows import record_rows, task_id_of
 from hazardmill.ingest.intake import RecordReader
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.traffic.budget import Budget
+from hazardmill.llm.limits.budget import Budget
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import cross_checked, wants_cross_check

@@ -20,10 +20,10 @@ from hazardmill.errors import UnusableAnswer
 from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import MAX_REPAIRS, Message, Request
 from hazardmill.llm.structured import ask_structured
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import FrozenModel
 from hazardmill.store.store import Store
 

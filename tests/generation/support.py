@@ -12,9 +12,9 @@ from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
 from hazardmill.llm.requests import Backend, Request
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Danger, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store

@@ -14,9 +14,9 @@ import pytest
 from hazardmill.errors import StoreError
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
 from hazardmill.llm.requests import AnswerKey, Completion, Message, Request, Usage
-from hazardmill.llm.traffic.limiter import Limiter
 
 from .wire import Server
 

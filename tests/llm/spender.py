@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from hazardmill.errors import BudgetReached
-from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
+from hazardmill.llm.limits.budget import Budget
+from hazardmill.llm.limits.shared_budget import SharedBudgetFile
 
 
 def say(number: int, usd: float) -> None:

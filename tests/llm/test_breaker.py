@@ -13,8 +13,8 @@ from hazardmill.errors import (
     RequestRefused,
     UnusableAnswer,
 )
-from hazardmill.llm.traffic.breaker import Breaker
-from hazardmill.llm.traffic.limiter import Limiter
+from hazardmill.llm.limits.breaker import Breaker
+from hazardmill.llm.limits.limiter import Limiter
 
 from .conftest import FakeClock
 

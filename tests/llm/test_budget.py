@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hazardmill.errors import BudgetReached, ConnectionFailed, ProviderDown, RateLimited, SettingsError
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.budget import PICODOLLARS, Budget, picodollars
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices, check_prices
 from hazardmill.llm.requests import Completion, Usage
-from hazardmill.llm.traffic.budget import PICODOLLARS, Budget, picodollars
-from hazardmill.llm.traffic.limiter import Limiter
 
 from .conftest import FakeClock, MemoryStore, ScriptedBackend, completion, request
 

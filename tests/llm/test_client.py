@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, RunStopped, StoreError
-from hazardmill.llm.traffic.limiter import Limiter
+from hazardmill.llm.limits.limiter import Limiter
 
 
 def test_an_answer_is_recorded_with_its_cost_and_provenance(

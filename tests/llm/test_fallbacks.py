@@ -14,8 +14,8 @@ from hazardmill.errors import (
     RequestRefused,
     UnusableAnswer,
 )
+from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.llm.requests import Completion
-from hazardmill.llm.traffic.breaker import Breaker
 
 
 class ByModel:

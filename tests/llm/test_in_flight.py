@@ -13,8 +13,8 @@ from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import IN_FLIGHT, Ledger, LedgerIndex
-from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.limiter import Limiter
+from hazardmill.llm.limits.budget import Budget
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.store import Store
 from hazardmill.testing.offline_author.backend import OfflineBackend
 
@@ -66,7 +66,7 @@ sys.path.insert(0, sys.argv[2])
 from tests.llm.conftest import FakeClock, ScriptedBackend, completion, request
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.traffic.limiter import Limiter
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
 from hazardmill.store import Store
 

@@ -12,8 +12,8 @@ from hazardmill.errors import ProviderDown
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger, LedgerAnswer, LedgerIndex
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.requests import Usage
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.report.cost import cost
 from hazardmill.store import Store
 

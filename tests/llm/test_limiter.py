@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.llm.traffic.limiter import WINDOW_S, Limiter
+from hazardmill.llm.limits.limiter import WINDOW_S, Limiter
 
 from .conftest import FakeClock
 

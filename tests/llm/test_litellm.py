@@ -27,9 +27,9 @@ from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, 
 from hazardmill.llm.backends.litellm_errors import translate
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import AnswerKey, Message, Usage
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.testing.llm_server import LlmServer, ServerFault
 
 from .wire import Handler, Reply, error, good

@@ -8,7 +8,7 @@ from hazardmill.errors import PromptRefused, ProviderDown, ReplayMiss, RequestRe
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.traffic.limiter import Limiter
+from hazardmill.llm.limits.limiter import Limiter
 
 from .conftest import MemoryStore
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
-from hazardmill.llm.traffic.budget import picodollars
-from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
+from hazardmill.llm.limits.budget import picodollars
+from hazardmill.llm.limits.shared_budget import SharedBudgetFile
 
 CENT = picodollars(0.01)
 

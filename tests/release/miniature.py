@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.release.build.configs import CONFIGS, base_of
+from hazardmill.release.documents.card_context import Facts, describe, task_fact
 from hazardmill.release.manifest import Archive, Attribution, Model, PriceUsed, ReleasedPrompt, ReleaseManifest, file_of
-from hazardmill.release.texts.card_context import Facts, describe, task_fact
 
 Rows = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 """Config and split to rows; what a row does not say is made up."""

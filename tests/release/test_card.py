@@ -15,11 +15,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hazardmill.release.build.configs import CONFIGS
+from hazardmill.release.documents import figures
+from hazardmill.release.documents.card import card, front_matter, notice, write_card
+from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.gates.findings import GateFinding, GateResult
 from hazardmill.release.manifest import Attribution, Model, Parent, ReleasedPrompt, Review
-from hazardmill.release.texts import figures
-from hazardmill.release.texts.card import card, front_matter, notice, write_card
-from hazardmill.release.texts.card_context import Facts
 from hazardmill.statistics.estimate import Estimate, Proportion
 
 from .miniature import facts_of, made_up, miniature, task

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import InputError, ReleaseRefused
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.changelog import NAMED, changelog, write_changelog
 from hazardmill.release.manifest import file_of
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.changelog import NAMED, changelog, write_changelog
 
 from .miniature import Rows, facts_of, miniature, task
 

@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.citation import bibtex, citation, write_citation
 from hazardmill.release.manifest import Attribution
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.citation import bibtex, citation, write_citation
 
 from .miniature import facts_of, miniature, task
 from .test_markdown import HOSTILE

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from hazardmill.release.documents.croissant import croissant, write_croissant
 from hazardmill.release.manifest import read_manifest
-from hazardmill.release.texts.croissant import croissant, write_croissant
 
 from .miniature import facts_of, miniature, task
 

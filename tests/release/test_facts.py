@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hazardmill.release.build.configs import CONFIGS
-from hazardmill.release.texts.card_context import describe, task_fact
+from hazardmill.release.documents.card_context import describe, task_fact
 
 from .miniature import task
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.figures import figures, steps, write_figures
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.figures import figures, steps, write_figures
 
 from .miniature import facts_of, miniature, task
 
@@ -76,7 +76,7 @@ def test_the_same_facts_give_the_same_bytes_in_every_process(tmp_path: Path) -> 
         "from pathlib import Path\n"
         "from release.miniature import facts_of, miniature\n"
         "from release.test_figures import ROWS\n"
-        "from hazardmill.release.texts.figures import write_figures\n"
+        "from hazardmill.release.documents.figures import write_figures\n"
         "out = Path(sys.argv[1])\n"
         "write_figures(out, facts_of(miniature(out / 'release', '1.0.0', ROWS), ROWS))\n"
     )

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.licences import credits_of, hub_identifiers, licence_name, licences, write_licences
 from hazardmill.release.manifest import Attribution
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.licences import credits_of, hub_identifiers, licence_name, licences, write_licences
 
 from .miniature import facts_of, miniature, task
 

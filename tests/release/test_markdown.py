@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hazardmill.release.texts.markdown import Ready, block, table, words
+from hazardmill.release.documents.markdown import Ready, block, table, words
 
 HOSTILE = (
     "# heading",

@@ -10,8 +10,8 @@ from hazardmill.errors import AnswerTooLarge, ConnectionFailed, ReplayMiss, Sett
 from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request
-from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.runs.backend import answering_backend, open_backend, open_limiter
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.store.store import Store

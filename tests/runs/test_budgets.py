@@ -11,8 +11,8 @@ from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
 from hazardmill.generation.models import Models
-from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
+from hazardmill.llm.limits.budget import Budget
+from hazardmill.llm.limits.shared_budget import SharedBudgetFile
 from hazardmill.runs import budgets
 from hazardmill.runs.budgets import FOLDER, enough, spent_upper
 from hazardmill.runs.config import RunConfig, RunInput

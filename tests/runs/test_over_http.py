@@ -14,7 +14,7 @@ import pytest
 from hazardmill.errors import BreakerOpen, BudgetReached, SettingsError
 from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
-from hazardmill.llm.traffic.breaker import Breaker
+from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.report.cost import cost
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimate import estimate

@@ -21,16 +21,16 @@ from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.build.staging import check_free, publish, staged_beside
 from hazardmill.release.build.writer import ReleaseWriter
+from hazardmill.release.documents.card import write_card
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.changelog import write_changelog
+from hazardmill.release.documents.citation import write_citation
+from hazardmill.release.documents.croissant import write_croissant
+from hazardmill.release.documents.figures import write_figures
+from hazardmill.release.documents.licences import write_licences
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
-from hazardmill.release.texts.card import write_card
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.changelog import write_changelog
-from hazardmill.release.texts.citation import write_citation
-from hazardmill.release.texts.croissant import write_croissant
-from hazardmill.release.texts.figures import write_figures
-from hazardmill.release.texts.licences import write_licences
 from hazardmill.store.store import Store
 
 ReportProgress = Callable[[int, int], None]

@@ -22,10 +22,10 @@ from hazardmill.release.build.rows_reviews import Reviews
 from hazardmill.release.build.rows_tasks import danger_row, draft_rows, is_unavoidable, task_row
 from hazardmill.release.build.splits import Groups, Split
 from hazardmill.release.build.tables import Tables
+from hazardmill.release.documents.card_context import Facts, TaskFact, describe, task_fact
 from hazardmill.release.gates.eligibility import shipped_recordings
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManifest, file_of
-from hazardmill.release.texts.card_context import Facts, TaskFact, describe, task_fact
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Final
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
-from hazardmill.llm.traffic.budget import PICODOLLARS, picodollars
+from hazardmill.llm.limits.budget import PICODOLLARS, picodollars
 from hazardmill.store.files.fsync_io import disk_errors, make_folder, rename, write_file
 from hazardmill.store.files.locks import Lock, exclusive, is_held
 

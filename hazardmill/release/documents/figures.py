@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill.records import Outcome
 from hazardmill.release.build.configs import SPLITS
-from hazardmill.release.texts.card_context import Facts
+from hazardmill.release.documents.card_context import Facts
 from hazardmill.report.dangers import danger_types, length_by_effort
 from hazardmill.report.wording import OUTCOME_WORDS
 from hazardmill.reporting.html import write_text

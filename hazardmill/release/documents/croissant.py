@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from hazardmill.release.build.configs import CONFIGS, base_of
-from hazardmill.release.texts.card_context import ColumnFact, ConfigFact, Facts
-from hazardmill.release.texts.citation import AUTHORS, KEYWORDS, abstract, bibtex
-from hazardmill.release.texts.licences import licence_name
+from hazardmill.release.documents.card_context import ColumnFact, ConfigFact, Facts
+from hazardmill.release.documents.citation import AUTHORS, KEYWORDS, abstract, bibtex
+from hazardmill.release.documents.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import escape_in_json
 

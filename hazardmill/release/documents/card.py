@@ -14,11 +14,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.release.build.configs import CONFIGS, SPLITS, base_of
-from hazardmill.release.texts.card_context import ConfigFact, Facts
-from hazardmill.release.texts.citation import bibtex
-from hazardmill.release.texts.figures import address, steps
-from hazardmill.release.texts.licences import LICENSES, OTHER, credits_of, hub_identifiers
-from hazardmill.release.texts.markdown import Ready, block, render, table, words
+from hazardmill.release.documents.card_context import ConfigFact, Facts
+from hazardmill.release.documents.citation import bibtex
+from hazardmill.release.documents.figures import address, steps
+from hazardmill.release.documents.licences import LICENSES, OTHER, credits_of, hub_identifiers
+from hazardmill.release.documents.markdown import Ready, block, render, table, words
 from hazardmill.report.wording import reason
 from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.html import write_text

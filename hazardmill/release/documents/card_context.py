@@ -111,7 +111,7 @@ class Facts:
     @cached_property
     def figures(self) -> list[Figure]:
         """All figures, in the order of the card. They are cached: drawing takes a second, and two texts need them."""
-        from hazardmill.release.texts.figures import figures
+        from hazardmill.release.documents.figures import figures
 
         return figures(self)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from hazardmill.release.build.configs import is_share_alike
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.markdown import Ready, render
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.markdown import Ready, render
 from hazardmill.reporting.html import write_text
 
 LICENSES: Final = "LICENSES.md"

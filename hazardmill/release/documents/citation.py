@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.licences import licence_name
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import printable
 

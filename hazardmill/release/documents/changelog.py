@@ -11,8 +11,8 @@ from hazardmill.files import read_regular
 from hazardmill.release.diff.compare import ChangedTask, Diff, UnpairedTask, compare
 from hazardmill.release.diff.load import ComparedRelease, open_side
 from hazardmill.release.diff.render import change, in_order, render_value, title
-from hazardmill.release.texts.card_context import Facts
-from hazardmill.release.texts.markdown import Ready, table, words
+from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.markdown import Ready, table, words
 from hazardmill.reporting.html import write_text
 from hazardmill.reporting.numbers import plural
 

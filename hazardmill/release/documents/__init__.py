@@ -1,0 +1,1 @@
+"""The documents of a release, written for people: card, citation, licences, changelog."""

@@ -1,1 +1,0 @@
-"""The texts of a release: card, citation, licences, changelog."""
