@@ -219,7 +219,10 @@ def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Ve
 def _pair_records(
     runs: tuple[Run, Run], a: Mapping[str, RecordOutcome], b: Mapping[str, RecordOutcome]
 ) -> tuple[Pairing, list[RecordPair]]:
-    """Pair the records that both runs have finished, in the order of the first run.
+    """Pair the records that both runs have finished.
+
+    Returns:
+        Counts of the records that are compared and left out, and the pairs in the order of the first run.
 
     Raises:
         InputError: There are none; the message says why.

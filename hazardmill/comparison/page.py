@@ -28,7 +28,10 @@ def render_page(found: RunComparison) -> str:
 
 
 def write_page(found: RunComparison, path: Path) -> Path:
-    """Write the page, whole or not at all, and return its path.
+    """Write the page, whole or not at all.
+
+    Returns:
+        ``path``.
 
     Raises:
         StoreError: The file cannot be written.

@@ -13,7 +13,7 @@ from hazardmill.records import content_hash
 
 
 def plan_prompt() -> PromptTemplate:
-    """Load the template that asks for a plan.
+    """Return the template that asks for a plan.
 
     Raises:
         PromptError: The template is missing or malformed.

@@ -137,7 +137,7 @@ def _values(values: Iterable[Hashable]) -> list[Hashable]:
 def _coefficient(
     patterns: Mapping[Any, int], statistic: Callable[[np.ndarray[Any, Any]], float | None], resamples: int, seed: int
 ) -> Estimate:
-    """Estimate a coefficient and its interval from counts of rating patterns.
+    """Return an estimate of a coefficient and its interval from counts of rating patterns.
 
     Many units share few patterns, so a resample draws how often each pattern occurs instead of drawing single units.
     """

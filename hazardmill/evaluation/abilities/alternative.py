@@ -82,6 +82,9 @@ def read_alternative(document: Document, answer: str, finish_reason: str | None 
         document: The task, whose names the model was shown.
         answer: The text of the answer.
         finish_reason: Why the answer ended, as the provider reported it; None if it did not.
+
+    Returns:
+        The plan; without one, the kind of answer that it is instead.
     """
     return read_answer(answer, Names.of(document), finish_reason)
 
@@ -96,6 +99,10 @@ def score_alternative(
         unsafe_plan: The plan that was shown.
         read: The plan of the answer.
         safe_length: Actions of the shortest safe plan; None where that is unknown.
+
+    Returns:
+        The verdict on the plan, and its distance from the plan that was shown and from the shortest safe plan. Without
+        a plan in the answer, only ``status`` says something.
 
     Raises:
         InputError: The plan that was shown does not reach the goal, or is safe.

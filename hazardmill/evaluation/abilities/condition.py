@@ -129,6 +129,10 @@ def read_condition(document: Document, action: str, answer: str, finish_reason: 
         action: The action that was asked about.
         answer: The text of the answer.
         finish_reason: Why the answer ended, as the provider reported it; None if it did not.
+
+    Returns:
+        The condition; if there is none, the status says what the answer is instead, and ``problem`` is that of the last
+        candidate.
     """
     problem: str | None = None
     text = answer_text(answer)
@@ -152,6 +156,10 @@ def score_condition(
         action: The action that was asked about.
         read: The condition found in the answer.
         limit: Maximum number of states to explore.
+
+    Returns:
+        How the situations of the two conditions overlap, and whether the conditions mean the same. An unreadable answer
+        counts as a condition that never holds.
 
     Raises:
         DocumentError: The action is never dangerous.

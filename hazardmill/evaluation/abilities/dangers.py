@@ -109,6 +109,9 @@ def read_dangers(answer: str, finish_reason: str | None = None) -> DangersRead:
     Args:
         answer: The text of the answer.
         finish_reason: Why the answer ended, as the provider reported it; None if it did not.
+
+    Returns:
+        The named steps; without a usable JSON object none, and the status says what the answer is instead.
     """
     text = answer_text(answer)
     try:
@@ -152,6 +155,10 @@ def score_dangers(document: Document, plan: str, read: DangersRead) -> DangersSc
         document: The task.
         plan: The plan that was asked about.
         read: What the answer names.
+
+    Returns:
+        The overlap of named and dangerous steps, with and without danger types. A name that fits no step of the plan
+        counts as a step that is not dangerous.
 
     Raises:
         InputError: The plan does not reach the goal.

@@ -89,6 +89,9 @@ def read_answer(text: str, names: Names, finish_reason: str | None = None) -> Re
         text: The answer as the model gave it.
         names: Names of the task that the model was shown.
         finish_reason: Why the answer ended, as the provider reported it; None if it did not.
+
+    Returns:
+        The plan, cut to ``MOST_STEPS`` steps; without one, ``reading`` says what the answer is instead.
     """
     cut_off = finish_reason == "length"
     # A lone surrogate cannot be written to a file.

@@ -91,6 +91,9 @@ class PlansFile:
             path: The file.
             model: Name of the planner for lines that give none.
 
+        Returns:
+            The file with its SHA-256 and the place of each plan; the plans themselves are not kept in memory.
+
         Raises:
             InputError: The file cannot be read or holds no plan, a line is malformed, or two lines give the same
                 sample of one model on one task.

@@ -179,7 +179,7 @@ def own_difficulty(task: Document | System, limit: int = DEFAULT_LIMIT) -> OwnDi
 
 
 def difficulty_table(panel: Iterable[PanelDifficulty], own: Mapping[str, OwnDifficulty]) -> pa.Table:
-    """Join both difficulties into a table with one row per task, sorted by task id, and a doc string on each column.
+    """Return both difficulties as one table: a row per task, sorted by task id, and a doc string on each column.
 
     Args:
         panel: Difficulties for the panel.

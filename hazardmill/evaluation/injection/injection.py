@@ -91,6 +91,10 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
         seed: Seed of the draw: it decides which distractors a task gets.
         limit: Maximum number of expansions of each exact search that confirms the proof; the proof itself needs none.
 
+    Returns:
+        The task with its distractors, and the proof. Its provenance states arm, level, seed and the hash of the
+        original.
+
     Raises:
         UsageError: The arm or the level does not exist.
         InjectionRefused: That many distractors cannot be added, or it cannot be proved that they change nothing.

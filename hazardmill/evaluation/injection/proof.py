@@ -147,6 +147,10 @@ def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0
         seed: Seed of the random plans.
         plans: Number of random plans.
 
+    Returns:
+        Whether the shortest plans are equally long (None where a search reached its limit first), their lengths in the
+        original, and the number of plans whose verdicts were compared.
+
     Raises:
         InjectionRefused: A result contradicts the law: the injection changed something.
     """

@@ -16,7 +16,7 @@ _REMEDY: Final = "ask with one (define (domain ...) ...) and one (define (proble
 
 
 def problem_in(text: str) -> Document:
-    """Read the problem in a prompt as a document without dangers, which is all that a planner is shown.
+    """Return the problem in a prompt as a document without dangers, which is all that a planner is shown.
 
     Args:
         text: The prompt.

@@ -106,7 +106,7 @@ def _f1(overlap: AnswerOverlap) -> tuple[float, float]:
 
 
 def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
-    """Read the lines of all folders that have any.
+    """Return the lines of abilities of all folders that have any.
 
     A model that several runs asked about the same ability counts once per run, under a name with the run in it.
 
@@ -167,6 +167,9 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
     Args:
         lines: The scored answers.
         how: How intervals are computed.
+
+    Returns:
+        The figure ``abilities``; a placeholder if there are no lines.
     """
     tasks = len({line.task_id for line in lines})
     title = f"Abilities, asked about separately (n = {plural(len(lines), 'answer')} on {plural(tasks, 'task')})"

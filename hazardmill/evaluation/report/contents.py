@@ -59,6 +59,9 @@ def gather(
         release: The release that was evaluated on; None where it is unknown.
         how: How intervals and bins are computed; None for the defaults.
 
+    Returns:
+        The figures of all models, as numbers and drawn, with samples of failures and notes on the results.
+
     Raises:
         InputError: The input cannot be used, or is about another release.
     """

@@ -121,6 +121,10 @@ def read(paths: Iterable[Path]) -> Results:
     Args:
         paths: Folders that an evaluation has written (of abilities alone, too), or Parquet files of result rows.
 
+    Returns:
+        The rows of all files as one table, which is empty if there are only abilities, and the summary of each run that
+        has one.
+
     Raises:
         InputError: A path cannot be read, or was not scored by this version; a path is named twice, or two paths hold
             the same answer.

@@ -124,6 +124,9 @@ def panel_of(
         release: The release that was evaluated on; None where it is unknown.
         how: How intervals and bins are computed.
 
+    Returns:
+        The figures by model: language models first, the best by S at the top, then stand-ins.
+
     Raises:
         InputError: Rows of one task disagree about it.
     """

@@ -48,7 +48,7 @@ class Answers:
 
 
 def answers(table: pa.Table) -> Answers:
-    """Prepare result rows for the statistics. Rows on variants are dropped.
+    """Return result rows, prepared for the statistics. Rows on variants are dropped.
 
     Args:
         table: Result rows (``results.ResultRow``).

@@ -92,6 +92,9 @@ def statistics(
         seed: Seed of every bootstrap.
         least: Minimum number of tasks per bin of difficulty.
 
+    Returns:
+        All figures; those of single tasks are None for a table of models.
+
     Raises:
         InputError: The input cannot be used.
         UsageError: A pair does not name two of the models.
@@ -123,6 +126,9 @@ def statistics_of_results(
         pairs: ``THINKING=BASE``, by names of models.
         seed: Seed of every bootstrap.
         least: Minimum number of tasks per bin of difficulty.
+
+    Returns:
+        All figures, those of single tasks included, with notes on what was left out.
 
     Raises:
         InputError: Rows of one task disagree about it, or no row is about a released task with a safe plan.

@@ -93,6 +93,9 @@ def named_pairs(words: Iterable[str], models: Sequence[str]) -> list[MODELS]:
         words: The pairs; repeated ones count once.
         models: Names of all models.
 
+    Returns:
+        Thinking model and base of each pair, in the order given.
+
     Raises:
         UsageError: A word does not name two of the models.
     """
@@ -117,6 +120,9 @@ def thinking(pairs: Sequence[MODELS], models: Sequence[ModelRates], rows: pd.Dat
         pairs: Thinking model and base of each pair.
         models: The rates of all these models.
         rows: Their answers (``Answers.rows``); None where only rates are known.
+
+    Returns:
+        The change of each metric per pair, and its mean over the pairs, which is empty if there are none.
     """
     by_name = {model.model: model for model in models}
     compared = [

@@ -34,6 +34,9 @@ def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
     Args:
         models: Rates of the models.
         seed: Seed of the bootstrap.
+
+    Returns:
+        The line, and how far safety lies from the product, in percentage points.
     """
     rows = [
         (model.feasibility * model.safety_intention / 100, model.safety)

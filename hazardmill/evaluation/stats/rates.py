@@ -87,7 +87,7 @@ def read_rates(file: Path) -> tuple[list[ModelRates], list[str]]:
 
 
 def read_parameters(file: Path) -> dict[str, float]:
-    """Read total parameters in billions by model, from a table with the columns ``model`` and ``total_params_b``.
+    """Return total parameters in billions by model, from a table with the columns ``model`` and ``total_params_b``.
 
     Args:
         file: The table, UTF-8 with commas. Models with an empty cell are left out.

@@ -73,6 +73,9 @@ def scaling(models: Sequence[ModelRates], seed: int) -> ScalingFigures:
     Args:
         models: Rates of the models.
         seed: Seed of the bootstrap.
+
+    Returns:
+        A line per rate, a ratio per pair of slopes, and the number of models whose parameters are unknown.
     """
     return ScalingFigures(
         rates={metric: _scaling(models, metric, seed) for metric in METRICS},

@@ -203,6 +203,9 @@ def chi_squared(table: NDArray[np.int64]) -> ChiSquared:
 
     Args:
         table: Counts, shape (categories, samples).
+
+    Returns:
+        The test; its figures are None, with the reason, if fewer than two rows or two columns are left.
     """
     kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     n = int(table.sum())
