@@ -52,6 +52,9 @@ async def author(
         context: Client, prompts and models.
         round_: Round of the formalization.
 
+    Returns:
+        The answer, the module in it, and the check ``answer``, which fails if there is no module.
+
     Raises:
         ProviderError: The provider cannot be asked at all. An unusable or declined answer fails the check instead.
     """

@@ -38,7 +38,7 @@ class Prompts:
 
     @classmethod
     def load(cls, author_format: AuthorFormat = "python") -> Prompts:
-        """Load the templates from the prompts folder, and the sources' guidance on reading their records.
+        """Return the templates of the prompts folder, with the sources' guidance on reading their records.
 
         Args:
             author_format: Which of the author's templates to load.
@@ -155,7 +155,7 @@ def stage_request(
     response_format: JsonValue = None,
     **values: object,
 ) -> Request:
-    """Render the request that a run would send, without a run's client or jail; used for estimates, for example.
+    """Return the request that a run would send, without a run's client or jail; used for estimates, for example.
 
     Args:
         stage: The stage that asks.

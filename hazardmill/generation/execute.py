@@ -87,6 +87,9 @@ async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = Fals
         jail: Where it runs.
         limit: Maximum number of expansions per search.
         unavoidable: Whether the danger was declared to be one that no plan avoids.
+
+    Returns:
+        All checks, and as much of the task as exists; there is no document if the code gave none.
     """
     outcome = await check_async(code, jail)
     if isinstance(outcome, CheckFailure):
@@ -101,6 +104,9 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
         document: The document that the code emitted.
         limit: Maximum number of expansions per search.
         unavoidable: Whether the danger was declared to be one that no plan avoids.
+
+    Returns:
+        All checks, the document and, if the search finished, its proof; PDDL too where that can express the task.
     """
     return _run_checks(DraftEvidence(document, limit, unavoidable))
 
@@ -163,7 +169,7 @@ def _check_pddl(name: str, evidence: DraftEvidence) -> Check:
 
 
 def _refuse(name: str, certificate: Certificate) -> Check | None:
-    """Fail a check by the claims of its own that refuse the task; null if none does.
+    """Return the failure of a check whose claims refuse the task; null if none of them does.
 
     The first claim gives the reason; all are in the details.
     """

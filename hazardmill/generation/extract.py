@@ -71,6 +71,9 @@ async def extract(record: Record, context: StageContext, sent_back: RejectedDang
         context: Client, prompts and models.
         sent_back: The rejected danger; null for the first extraction.
 
+    Returns:
+        The danger; without one, the model's reason for finding none, or what was wrong with its last answer.
+
     Raises:
         ProviderError: The provider cannot be asked at all. An unusable answer becomes an ``error`` instead.
     """

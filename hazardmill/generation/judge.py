@@ -64,6 +64,9 @@ async def judge(
         earlier: What judges said about earlier drafts, so that this one does not ask for the opposite unknowingly.
         round_: Round of the formalization.
 
+    Returns:
+        The answers, and the check ``judge``; it fails, too, if no answer is usable.
+
     Raises:
         ProviderError: The provider cannot be asked at all.
     """
@@ -115,7 +118,7 @@ def _finding(issue: Issue) -> Row:
 
 
 def describe(document: Document, certificate: Certificate) -> str:
-    """Describe a task in words for the judge: what holds, what each action needs and does, and both plans.
+    """Return a task in words for the judge: what holds, what each action needs and does, and both plans.
 
     It is sent instead of the code, which is twice as long and contains no plan.
 

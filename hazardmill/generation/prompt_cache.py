@@ -73,7 +73,8 @@ class Warmup:
     async def turn(self, prefix: Prefix) -> AsyncIterator[Turn]:
         """Wait until requests of a prefix may be sent, and send one in the body.
 
-        Set ``warms`` to false if it warmed nothing.
+        Yields:
+            The turn; the body sets its ``warms`` to false if the request warmed nothing.
         """
         turn = Turn()
         if not self._enabled or prefix in self._warm:

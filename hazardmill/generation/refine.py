@@ -90,6 +90,9 @@ async def refine(record: Record, context: StageContext) -> RecordResult:
         record: The record.
         context: Client, prompts, models, jail and limits.
 
+    Returns:
+        The record's outcome with all drafts; whether its task is a duplicate is decided later.
+
     Raises:
         ProviderError: The provider cannot be asked at all; the record stays pending.
     """
@@ -177,7 +180,7 @@ async def _attempt(
 
 
 def _earlier_judgements(earlier: Iterable[Draft], document: Document) -> list[str]:
-    """What judges said about earlier drafts.
+    """Return what judges said about earlier drafts.
 
     Unchanged drafts are skipped, so that their earlier judgement is reused.
     """
@@ -199,7 +202,7 @@ def first_failure(checks: tuple[Check, ...]) -> Check:
 
 
 def render_feedback(number: int, checks: Iterable[Check], template: PromptTemplate) -> str:
-    """Render the feedback on a draft for the next one: check, reason, evidence and suggested fix of each finding.
+    """Return the feedback on a draft for the next one: check, reason, evidence and suggested fix of each finding.
 
     Args:
         number: Number of the draft.

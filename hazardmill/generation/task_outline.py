@@ -99,7 +99,7 @@ key is required, because that is what all providers with schemas accept."""
 
 
 def document_of(outline: Outline) -> Document:
-    """Expand an outline to the document that it describes.
+    """Return the document that an outline describes.
 
     Raises:
         DocumentError: Says what is wrong, where, and how to fix it, in words for a model.

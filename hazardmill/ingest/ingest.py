@@ -253,7 +253,7 @@ def check_selection(source: Source, where: Mapping[str, str]) -> None:
 
 
 def meets(facts: Mapping[str, JsonValue], where: Mapping[str, str]) -> bool:
-    """Whether a record with these facts matches a selection.
+    """Return whether a record with these facts matches a selection.
 
     Args:
         facts: The facts of a record.

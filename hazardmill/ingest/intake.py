@@ -94,6 +94,10 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | Non
         shard: Take in only the records of this shard. Counts and rejects cover the whole input, so every shard has the
             same rejects.
 
+    Returns:
+        Content hashes of the records by id, the counts, an example per reason of reject (``MAX_EXAMPLES`` at most), and
+        the number of new and changed rows.
+
     Raises:
         StoreError: The store cannot be written.
     """

@@ -29,7 +29,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Parse ``2/8``: the second of eight.
+        """Return the shard that a text names: ``2/8`` is the second of eight.
 
         Raises:
             UsageError: The text does not have this form.
@@ -53,7 +53,7 @@ class Shard:
 
 
 def holds(shard: str | None, record_id: str) -> bool:
-    """Whether a record belongs to a shard given as text.
+    """Return whether a record belongs to a shard given as text.
 
     Args:
         shard: Text such as ``2/8``; null if there are no shards, in which case every record belongs.

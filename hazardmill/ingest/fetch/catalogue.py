@@ -151,7 +151,7 @@ def _wrong(page: Path, what: str) -> SourceError:
 
 
 def choose(source: Source, patterns: tuple[str, ...]) -> tuple[PublishedFile, ...]:
-    """Choose the files to fetch: those whose name matches or contains one of the patterns.
+    """Return the files to fetch: those whose name matches or contains one of the patterns.
 
     Args:
         source: The source.

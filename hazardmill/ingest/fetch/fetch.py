@@ -97,6 +97,9 @@ def fetch(
         watch: Called with the progress.
         sleep: Waits between attempts.
 
+    Returns:
+        The complete file, and what was checked of it.
+
     Raises:
         SourceError: A different file is in the way, the download fails, the content is not what was published (it is
             then kept as ``NAME.bad``), or the disk refuses.

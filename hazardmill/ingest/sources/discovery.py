@@ -16,7 +16,7 @@ from hazardmill.resources import SOURCES_VARIABLE, sources_folders
 
 
 def list_sources() -> tuple[Source, ...]:
-    """Load all sources, sorted by name.
+    """Return all sources, sorted by name.
 
     They are in the ``sources`` folder of the installation and in the folders that ``HAZARDMILL_SOURCES`` names.
 
@@ -27,7 +27,7 @@ def list_sources() -> tuple[Source, ...]:
 
 
 def load_source(name: str) -> Source:
-    """Load one source.
+    """Return the source called ``name``.
 
     Args:
         name: Name of the source, which is that of its folder.

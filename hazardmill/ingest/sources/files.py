@@ -129,7 +129,7 @@ def list_folder(path: Path, name: str = "") -> InputFolder:
 
 
 def find_files(path: Path, wanted: Callable[[Path], bool]) -> list[InputFile]:
-    """Find the input in a file or folder: the file itself, or the wanted entries of the folder, sorted by name.
+    """Return the input in a file or folder: the file itself, or the wanted entries of the folder, sorted by name.
 
     Entries of the folder that are not files are included with their refusal.
 

@@ -75,7 +75,7 @@ class Source(ABC):
         return None
 
     def discover(self, path: Path) -> list[InputFile]:
-        """Find the input in a file or folder, in reading order.
+        """Return the input in a file or folder, in reading order.
 
         Raises:
             SourceError: There is no such path, or nothing in it belongs to this source.

@@ -39,6 +39,7 @@ def as_file(path: Path) -> Iterator[Path]:
 
     Raises:
         InputError: There is no such stream, it is a device, it is too long, or no space is left.
+        HazardmillError: The body raised it; where it named the temporary file, it names ``path`` instead.
     """
     if not is_stream(path):
         yield path
