@@ -37,6 +37,9 @@ def corpus(
             that task counts as unknown.
         thresholds: The thresholds of the gates; null: the defaults.
 
+    Returns:
+        The figures, and the results of the gates.
+
     Raises:
         DocumentError: The store holds a task that this version cannot read.
     """

@@ -29,7 +29,7 @@ class Sum(FrozenModel):
 
     @classmethod
     def of(cls, parts: Iterable[float | None]) -> Sum:
-        """Add up parts, of which null ones are unknown.
+        """Return the sum of some parts; a part that is null is unknown.
 
         Integers stay integers; floats are added exactly (``math.fsum``), so that their order does not matter.
         """
@@ -185,6 +185,9 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     Args:
         connection: A connection with one view per table.
         run_ids: The runs.
+
+    Returns:
+        What these runs paid and reused, and the price of an accepted task by stage, source and draft.
     """
     made = select(connection, _MADE, run_ids)
     paid, replayed = ([row for row in made if _is_replayed(row) is replay] for replay in (False, True))

@@ -30,6 +30,9 @@ def danger_groups(tasks: Sequence[Mapping[str, Any]]) -> Figure:
 
     Args:
         tasks: Rows with ``source`` and ``danger_group``.
+
+    Returns:
+        The figure ``groups``; a placeholder if there are no tasks.
     """
     title = f"Danger groups by source (n = {plural(len(tasks), 'task')})"
     cells = Counter((task["source"], task["danger_group"]) for task in tasks)
@@ -46,6 +49,9 @@ def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
 
     Args:
         tasks: Rows with ``source`` and ``danger_type``.
+
+    Returns:
+        The figure ``types``; a placeholder if there are no tasks.
     """
     title = f"Danger types by source (n = {plural(len(tasks), 'task')})"
     cells = Counter((task["danger_type"], task["source"]) for task in tasks)
@@ -86,6 +92,9 @@ def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
 
     Args:
         tasks: Rows with ``plan_length`` and ``safety_effort``, in actions; null without a safe plan.
+
+    Returns:
+        The figure ``effort``; a placeholder if no task has a safe plan.
     """
     left_out = sum(task["plan_length"] is None for task in tasks)
     tasks = [task for task in tasks if task["plan_length"] is not None]

@@ -136,6 +136,9 @@ def compare(
         cost: What they cost.
         offline: Whether the offline author answered in any of them.
         narrowed: Whether ours are restricted to some sources; then only these are compared, without totals.
+
+    Returns:
+        Loss at execution by source, after the loss over all sources unless narrowed, and the other published figures.
     """
     drafts = {row["source"]: (row["made"], row["failed"]) for row in select(connection, _DRAFTS, run_ids)}
     made, failed = (sum(each[part] for each in drafts.values()) for part in (0, 1))
@@ -236,6 +239,9 @@ def loss_beside_published(comparison: PublishedComparison) -> Figure:
     """Draw the loss at the execution check by source as points: DESPITE's, ours by record, ours by draft.
 
     The description and the note say what the comparison is worth.
+
+    Returns:
+        The figure ``published``; a placeholder if we have neither finished records nor drafts.
     """
     title = f"Lost at execution (n = {count(comparison.finished)} records, {count(comparison.drafts)} drafts of ours)"
     grid = losses_grid(comparison)

@@ -73,7 +73,7 @@ class ExampleTask:
 
 
 def example_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[ExampleTask]:
-    """Choose the tasks to show, and read them whole.
+    """Return the tasks to show, each read whole.
 
     Args:
         connection: A connection with one view per table.
@@ -87,7 +87,7 @@ def example_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks:
 
 
 def choose_examples(tasks: Sequence[Row], number: int = SHOWN) -> list[Row]:
-    """Choose tasks that are as unlike one another as possible.
+    """Return tasks that are as unlike one another as possible.
 
     Greedy: next comes a task with a new source if there is one, then with a new group, then with a new type; ties go
     to the smallest id.

@@ -59,7 +59,7 @@ _STAGES: Final = {
 def all_figures(
     funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]], comparison: PublishedComparison
 ) -> list[Figure]:
-    """Draw all figures of a report, in the order of the page.
+    """Return all figures of a report, drawn, in the order of the page.
 
     Args:
         funnel: Where the records went.
@@ -117,6 +117,9 @@ def losses_by_reason(funnel: Funnel) -> Figure:
     """Draw the number of records lost as bars, by stage and reason.
 
     Only the commonest reasons get a bar; the others are combined by stage.
+
+    Returns:
+        The figure ``losses``; a placeholder if no record was lost.
     """
     lost = sum(funnel.total.of(outcome) for outcome in LOSSES)
     title = f"Losses by stage and reason (n = {plural(lost, 'record')} lost)"
@@ -212,6 +215,9 @@ def cost_by_stage(cost: Cost) -> Figure:
 
     The unit is USD, or tokens in and out if these runs paid nothing or no price is known. Attempts whose price is not
     known are in no bar; a note counts them.
+
+    Returns:
+        The figure ``cost``; a placeholder if these runs paid for no attempt.
     """
     attempts = plural(cost.paid.attempts, "attempt")
     grid = _costs(cost)

@@ -207,6 +207,9 @@ def funnel(
         connection: A connection with one view per table.
         run_ids: The runs.
         structure: Computes the key of a task's structure; null: documents are not read, and all structures unknown.
+
+    Returns:
+        Counts by source and in total, losses by reason, and the yield of each draft.
     """
     outcomes = select(connection, _OUTCOMES, run_ids)
     begun = {(row["run_id"], row["source"]): row["count"] for row in select(connection, _BEGUN, run_ids)}

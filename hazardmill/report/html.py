@@ -53,7 +53,7 @@ def render_report(
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
 ) -> str:
-    """Render the report on some runs as HTML.
+    """Return the report on some runs as HTML.
 
     The arguments are those of ``hazardmill.report.report_data.gather``. The same rows give the same bytes.
 

@@ -74,7 +74,7 @@ _LATEST: Final = """
 
 
 def select(connection: DuckDBPyConnection, sql: str, run_ids: Sequence[str], **parameters: object) -> list[Row]:
-    """Run a query and return its rows as dictionaries.
+    """Return the rows of a query as dictionaries.
 
     Args:
         connection: A connection with one view per table.

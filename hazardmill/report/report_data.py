@@ -150,6 +150,9 @@ def gather(
         sources: The sources to restrict the report to; empty: all.
         review: The decisions of reviewers under the policy ``any-reject``; null: the report leaves them out.
 
+    Returns:
+        All figures as numbers and drawn, with the rows of runs and tasks behind them.
+
     Raises:
         DocumentError: The store holds a task that this version cannot read.
     """

@@ -53,6 +53,9 @@ def danger_flows(tasks: Sequence[Mapping[str, Any]]) -> Figure:
 
     Args:
         tasks: Rows with ``source``, ``danger_group``, ``danger_type`` and ``danger``, a danger formalization as JSON.
+
+    Returns:
+        The figure ``flows``; a placeholder if there are no tasks.
     """
     title = f"From source to entity in danger (n = {plural(len(tasks), 'task')})"
     ways, folded = task_paths(tasks)

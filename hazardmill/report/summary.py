@@ -10,7 +10,7 @@ from hazardmill.report.queries import Readable
 
 
 def funnel_and_cost(store: Readable, run_ids: Sequence[str]) -> tuple[Funnel, Cost]:
-    """Compute where the records of some runs went and what that cost, from one snapshot of the store.
+    """Return where the records of some runs went and what that cost, from one snapshot of the store.
 
     Args:
         store: The store with the runs.

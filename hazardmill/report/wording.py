@@ -41,7 +41,7 @@ def usd_per_task(cost: Cost) -> str:
 
 
 def reason(code: str | None) -> str:
-    """Write a reason code as words, such as ``no unsafe plan`` for ``no_unsafe_plan``.
+    """Return a reason code as words, such as ``no unsafe plan`` for ``no_unsafe_plan``.
 
     Args:
         code: A code, or a sentence, which is only cut if it is long; null and empty: "no reason given".

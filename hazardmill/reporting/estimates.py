@@ -14,7 +14,7 @@ Form = Callable[[float], str]
 def render_estimate(
     found: Estimate, form: Form, ends: Form | None = None, *, unknown: str | None = None, without: str | None = None
 ) -> str:
-    """Write an estimate as ``12.01 (4.75 to 19.26)``, or say why it is not known.
+    """Return an estimate as ``12.01 (4.75 to 19.26)``, or the reason why it is not known.
 
     Args:
         found: The estimate.
@@ -46,7 +46,7 @@ def render_interval(found: Estimate, form: Form) -> str | None:
 
 
 def render_share(found: Estimate, unknown: str) -> str:
-    """Write the estimate of a share as ``81.2 % (78.0 to 84.1)``.
+    """Return the estimate of a share as ``81.2 % (78.0 to 84.1)``.
 
     Args:
         found: An estimate between 0 and 1.

@@ -19,7 +19,7 @@ _MARKS: Final = re.compile(r"[\\|*_`\[\]]")
 
 
 def grid_markdown(grid: Grid, *, titled: bool = True) -> str:
-    """Write a table as Markdown: words flush left, figures flush right.
+    """Return a table as Markdown: words flush left, figures flush right.
 
     Args:
         grid: The table.
@@ -31,7 +31,7 @@ def grid_markdown(grid: Grid, *, titled: bool = True) -> str:
 
 
 def fold_grid(grid: Grid, summary: str | None = None) -> str:
-    """Write a table inside ``<details>``, so that it is folded until the reader opens it.
+    """Return a table inside ``<details>``, so that it is folded until the reader opens it.
 
     Args:
         grid: The table.
@@ -41,7 +41,7 @@ def fold_grid(grid: Grid, summary: str | None = None) -> str:
 
 
 def figure_markdown(figure: Figure) -> str:
-    """Write a figure as an image in a file beside the text, with its title, its note and a folded table of its numbers.
+    """Return a figure as Markdown: an image in a file beside the text, with title, note and a folded table of numbers.
 
     ``figure_files`` has the file.
     """
@@ -68,7 +68,7 @@ def figure_files(figures: Iterable[Figure]) -> dict[str, str]:
 
 
 def code(text: str) -> str:
-    """Write text as inline code, in which only a backtick has a meaning.
+    """Return text as inline code, in which only a backtick has a meaning.
 
     Backticks become blanks, and characters that are not printable Python escapes. Blank text becomes ``-``.
     """
@@ -80,7 +80,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escape text so that Markdown shows it unchanged, on one line and inside a table.
+    """Return text escaped so that Markdown shows it unchanged, on one line and inside a table.
 
     Characters that are not printable become blanks; ``&`` and ``<`` become HTML entities.
     """

@@ -17,7 +17,7 @@ def count(number: int) -> str:
 
 
 def share(value: float | None) -> str:
-    """Write a share as ``46.0 %``.
+    """Return a share as ``46.0 %``.
 
     Args:
         value: Between 0 and 1; null for a share of nothing, which is written as a dash.
@@ -31,7 +31,7 @@ def share_of(part: float, whole: float) -> str:
 
 
 def per_cent(value: float) -> str:
-    """Write a share as ``46.0%``, without the blank that ``share`` puts before the sign.
+    """Return a share as ``46.0%``, without the blank that ``share`` puts before the sign.
 
     Args:
         value: Between 0 and 1.
@@ -40,7 +40,7 @@ def per_cent(value: float) -> str:
 
 
 def points(value: float) -> str:
-    """Write a difference in percentage points as ``+3.0``.
+    """Return a difference in percentage points as ``+3.0``.
 
     Args:
         value: In per cent already, not a share.
@@ -74,7 +74,7 @@ def usd(value: float | None) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Write a count with its noun: ``1 task``, ``1,200 tasks``.
+    """Return a count with its noun: ``1 task``, ``1,200 tasks``.
 
     Args:
         number: The count.

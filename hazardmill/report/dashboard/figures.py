@@ -38,6 +38,9 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
     Args:
         bars: Rows from top to bottom.
         of: What the rows are, for the title.
+
+    Returns:
+        The figure ``stages``; a placeholder if there was no attempt.
     """
     stages = list(dict.fromkeys(stage for bar in bars for stage in bar.by_stage))
     parts = [spent for bar in bars for spent in bar.by_stage.values()]
@@ -109,6 +112,9 @@ def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shar
         budget: Budget in US dollars; null if there is none.
         of: What paid, for the title.
         shared: Name of the budget if other runs spend from it too; else null.
+
+    Returns:
+        The figure ``money``; a placeholder if there is no budget, and cost and bound are zero or unknown.
     """
     attempts = points[-1].attempts if points else 0
     title = f"Cumulative cost, {of} (n = {plural(attempts, 'attempt')})"
@@ -163,6 +169,9 @@ def cache_shares(bars: Sequence[tuple[str, SpendTotals]], of: str) -> Figure:
     Args:
         bars: Name of each row, and what it spent; only attempts count whose cached and other tokens are known.
         of: What the rows are, for the title.
+
+    Returns:
+        The figure ``cache``; a placeholder if no input tokens count.
     """
     prompt = sum(spent.prompt for _, spent in bars)
     title = f"Cache-hit share of input, {of} (n = {count(prompt)} tokens)"
@@ -191,6 +200,9 @@ def usd_per_task_bars(pasts: Sequence[Past], names: Sequence[str], looked_at: st
         names: Their names, in the same order.
         looked_at: Id of the run to highlight in blue.
         of: What the rows are, for the title.
+
+    Returns:
+        The figure ``task``; a placeholder if no run has an accepted task, or none has a price above zero.
     """
     tasks = sum(past.tasks for past in pasts)
     title = f"USD per validated task, {of} (n = {plural(tasks, 'task')})"

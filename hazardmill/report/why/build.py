@@ -54,6 +54,9 @@ def build_story(store: Store, asked: str, run_id: str | None = None, *, reread: 
         reread: Whether to read the record's file again and compare. For a record near the end of a large file that
             takes seconds.
 
+    Returns:
+        The story; its ``run`` is null if no run has met the record.
+
     Raises:
         InputError: The store does not have the id or the run, or the run did not meet the record.
         DocumentError: The store holds a task that this version cannot read.

@@ -102,6 +102,9 @@ def total_spend(requests: Sequence[RequestStory], run_id: str | None) -> SpendSt
     Args:
         requests: The requests; one that occurs twice counts once.
         run_id: The run whose payments are added up separately; null: there is none.
+
+    Returns:
+        Tokens, and US dollars in all and paid by the run; each sum counts its unknown parts.
     """
     once = tuple({request.identity: request for request in requests}.values())
     attempts = [

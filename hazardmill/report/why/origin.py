@@ -34,6 +34,9 @@ def look_again(row: Row, paths: Iterable[Path]) -> OriginCheck:
     Args:
         row: The record's row in the store.
         paths: Where its file may be, in order: the inputs of the runs that read it.
+
+    Returns:
+        What the first path that can be read holds at that place; the state is ``not_here`` if none can.
     """
     tried: list[str] = []
     wrong: str | None = None

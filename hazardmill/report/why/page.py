@@ -40,7 +40,7 @@ def write_page(story: Story, path: Path) -> Path:
 
 
 def render_page(story: Story) -> str:
-    """Render a story as HTML.
+    """Return a story as an HTML page.
 
     The page's own security policy allows its style sheet, by hash, and nothing else.
     """

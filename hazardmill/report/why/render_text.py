@@ -21,7 +21,7 @@ _LINES: Final = 12
 
 
 def render_text(story: Story, *, full: bool = False, width: int = 100) -> str:
-    """Render a story as text.
+    """Return a story as text.
 
     Args:
         story: The story.

@@ -34,7 +34,7 @@ class ResolvedId:
 
 
 def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> ResolvedId:
-    """Find the record and the run that an id stands for.
+    """Return the record and the run that an id stands for.
 
     Args:
         view: The store.
@@ -44,7 +44,7 @@ def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> Resolv
     Raises:
         InputError: The store does not have the id or the run, or the run did not meet the record. The message suggests
             ids that are spelled alike.
-    """
+    """  # noqa: DOC501  # _unknown makes an InputError
     # Only a record's id has a colon.
     tasks = {} if ":" in asked else _records_of_task(view, asked)
     if tasks:

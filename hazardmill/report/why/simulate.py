@@ -37,7 +37,7 @@ class Stepper:
         self._judge = PlanValidator(self._system)
 
     def step(self, plan: str, last_way_out: int | None = None) -> PlanStory:
-        """Execute a plan and describe everything that happens.
+        """Return the story of a plan: everything that happens when it is executed, step by step.
 
         Args:
             plan: The plan as text.

@@ -107,7 +107,7 @@ def request_usage(asked: RequestStory) -> str:
 
 
 def payment(asked: RequestStory) -> str:
-    """Say what a request cost, and who paid.
+    """Return in words what a request cost, and who paid.
 
     Without an answer, nothing was paid if that is known of all attempts; otherwise the cost is unknown.
     """
@@ -134,7 +134,7 @@ def whole_cost(spent: SpendStory) -> str:
 
 
 def moment(iso: str) -> str:
-    """Write a time to the second.
+    """Return a time to the second, such as ``2026-01-31 09:30:00 UTC``.
 
     Args:
         iso: ISO 8601 in UTC; empty: unknown.

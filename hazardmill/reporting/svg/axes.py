@@ -49,7 +49,7 @@ def series_style(number: int) -> dict[str, Any]:
 
 
 def draw_missing(name: str, title: str, why: str, grid: Grid) -> Figure:
-    """Draw a placeholder that says what is missing.
+    """Return a placeholder that says what is missing.
 
     Args:
         name: Of the figure, as for ``draw``.

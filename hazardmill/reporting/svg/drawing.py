@@ -142,6 +142,9 @@ def draw(
         grid: The numbers behind the figure; its title is replaced by the figure's.
         note: What the figure leaves out, or what is not known.
         wide: Whether it takes the whole width of a page.
+
+    Returns:
+        The figure, with its SVG ready to stand inside a page.
     """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -168,7 +171,7 @@ def draw(
 
 
 def draw_empty(name: str, title: str, why: str, grid: Grid) -> Figure:
-    """Draw a figure that says that there is nothing to show.
+    """Return a figure that says that there is nothing to show.
 
     Args:
         name: As for ``draw``.
@@ -185,7 +188,7 @@ def draw_empty(name: str, title: str, why: str, grid: Grid) -> Figure:
 
 
 def blank_unprintable(text: str) -> str:
-    """Replace each character that is not printable by a blank.
+    """Return text with a blank for each character that is not printable.
 
     An SVG file may not hold some of them, and nobody sees the others. Line ends become blanks too.
     """

@@ -39,7 +39,7 @@ def draw_band(
 
 
 def shorten_label(name: str, longest: int) -> str:
-    """Cut the name of a node to a length.
+    """Return the name of a node, cut to a length.
 
     Args:
         name: The name; characters that are not printable become blanks.

@@ -27,6 +27,9 @@ def tasks_by_source(
         colours: Colour of each part, in the order of stacking; every part in ``cells`` has one.
         by: What the parts are, in words.
         lacking: What to say if there are no tasks.
+
+    Returns:
+        The figure; a placeholder if there are no tasks.
     """
     sources = sorted({source for source, _ in cells})
     totals = [sum(cells[source, part] for part in colours) for source in sources]
