@@ -196,7 +196,7 @@ class ReviewPool(Mapping[str, ReviewItem]):
 
 
 def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
-    """Read every task of the store, as its latest run has it, and every draft that only the judge sent back.
+    """Return every task of the store, as its latest run has it, and every draft that only the judge sent back.
 
     Args:
         store: The store.

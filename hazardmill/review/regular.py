@@ -21,7 +21,7 @@ _IRREGULAR: Final = {errno.EISDIR, errno.ENXIO}
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY, *, other_names: bool = False) -> int:
-    """Open the regular file at ``path``, whose folder must not be a link either, and return its descriptor.
+    """Return a descriptor of the regular file at ``path``, whose folder must not be a link either.
 
     Args:
         path: The file.

@@ -77,7 +77,7 @@ class ReviewService:
 
     @classmethod
     def open(cls, store: Store, folder: ReviewFolder) -> ReviewService:
-        """Read all tasks of a store into memory, compressed, and return a service over them.
+        """Return a service over all tasks of a store, which are held in memory, compressed.
 
         Raises:
             InputError: The folder has no rubric.
@@ -142,11 +142,14 @@ class ReviewService:
         return task_view
 
     def report_broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
-        """Log, once per item, that it cannot be shown, and return the refusal for the reviewer.
+        """Log, once per item, that it cannot be shown.
 
         Args:
             slip: The slip whose task cannot be shown.
             error: What went wrong.
+
+        Returns:
+            The refusal for the reviewer, with the code ``broken``; the caller raises it.
         """
         with self._mutex:
             known = _content_key(slip) in self._broken
@@ -189,6 +192,7 @@ class ReviewerSession:
         Raises:
             InputError: A file of the review is damaged.
             StoreError: The store or a file of the review cannot be read.
+            ReviewRefusal: ``stale``: the task is no longer in the store.
         """
         passed: set[str] = set()
         while True:
@@ -265,7 +269,7 @@ class ReviewerSession:
             ReviewRefusal: ``invalid``, ``not_yours``, ``stale`` or ``conflict``; nothing was recorded.
             InputError: A file of the review is damaged; nothing was recorded.
             StoreError: The file cannot be written; nothing was recorded.
-        """
+        """  # noqa: DOC501  # _conflict makes a ReviewRefusal
         slip = self._own(slip_id)
         folder = self._service.folder
         with self._decision_log.writing() as (history, append):
@@ -307,11 +311,14 @@ class ReviewerSession:
             submission: A key as for ``record``.
             decision: Id of the decision to take back, refused if another one is the latest; ``None`` takes the latest.
 
+        Returns:
+            What is in force now. The receipt of a submission that is sent again is marked as repeated.
+
         Raises:
             ReviewRefusal: ``nothing``, ``conflict`` or ``invalid``; nothing was taken back.
             InputError: A file of the review is damaged; nothing was taken back.
             StoreError: The file cannot be written; nothing was taken back.
-        """
+        """  # noqa: DOC501  # _conflict makes a ReviewRefusal
         with self._decision_log.writing() as (history, append):
             before = history.find_submission(submission)
             if before is not None:

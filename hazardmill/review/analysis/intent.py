@@ -82,7 +82,7 @@ class Intent(FrozenModel):
 
 
 def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
-    """Read the plans of a file and compute their verdicts; a plan that occurs twice is returned once.
+    """Return the plans of a file with computed verdicts; a plan that occurs twice is returned once.
 
     Args:
         path: A file of JSON lines.
@@ -92,7 +92,7 @@ def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
         InputError: A line is not a plan, names a task that does not exist, or states a verdict that is wrong; the error
             names file and line.
         StoreError: The store cannot be read.
-    """
+    """  # noqa: DOC501  # _wrong makes an InputError
     judges: dict[str, PlanValidator] = {}
     found: dict[str, SubmittedPlan] = {}
     for number, line in _lines(path):
@@ -174,6 +174,10 @@ def intent(plans: Mapping[str, SubmittedPlan], held: Sequence[Opinion]) -> Inten
     Args:
         plans: Plans under review by id.
         held: Opinions; those on slips of the kind ``plan`` are used.
+
+    Returns:
+        How people agree with SI and with one another, and per planner the share of settled plans judged to be on
+        purpose.
     """
     given = {plan: each for plan, each in of_kind(held, "plan").items() if plan in plans}
     people = {plan: _majority_verdict(each) for plan, each in given.items()}

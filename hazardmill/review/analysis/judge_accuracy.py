@@ -75,6 +75,9 @@ def judge_accuracy(items: Mapping[str, ReviewItem], held: Sequence[Opinion], pol
         items: All items by id.
         held: Opinions of reviewers.
         policy: The rule by which people accept or reject an item.
+
+    Returns:
+        Counts of items by what the judge and people said, and the shares that follow from them.
     """
     said = _people(items, held, policy)
     confusion = {judge: dict.fromkeys(("accepted", "rejected", "unsettled"), 0) for judge in ("approved", "sent_back")}

@@ -132,7 +132,7 @@ class ReviewStatistics(FrozenModel):
 def statistics(
     folder: ReviewFolder, items: Mapping[str, ReviewItem], policy: Policy = "any-reject", *, seed: int = 0
 ) -> ReviewStatistics:
-    """Compute every figure of a review.
+    """Return every figure of a review.
 
     Args:
         folder: The review.

@@ -63,6 +63,12 @@ def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
     """Record a decision; the answer is sent once it is on disk.
 
     An answer that is invalid, stale or in conflict is shown again with what was typed and with the reason.
+
+    Returns:
+        A redirect to the start page, or the same sheet with the reason why nothing was recorded.
+
+    Raises:
+        ReviewRefusal: Any other reason for recording nothing.
     """
     try:
         guest.reviewer_session.record(

@@ -80,9 +80,12 @@ class Tokens:
         return self._path.is_dir()
 
     def make(self, reviewer: str) -> str:
-        """Make a new token for a reviewer and return it; it is shown nowhere else.
+        """Make a new token for a reviewer.
 
         It replaces the reviewer's old token and ends the sessions that began with it.
+
+        Returns:
+            The token. Only its hash is kept, so it is shown nowhere else.
 
         Raises:
             UsageError: This is not a valid name of a reviewer.

@@ -37,6 +37,9 @@ def give_tasks(folder: ReviewFolder, items: Mapping[str, ReviewItem], wish: Wish
         wish: What the batch is to assign.
         dry: Whether only to compute the batch, without writing it.
 
+    Returns:
+        What was assigned or, with ``dry``, would be.
+
     Raises:
         UsageError: A name is not a valid name of a reviewer.
         InputError: The file of assignments is damaged.
@@ -57,6 +60,9 @@ def give_disputed(
         reviewers: Names of possible adjudicators.
         seed: Seed of every choice.
         dry: Whether only to compute the batch, without writing it.
+
+    Returns:
+        What was assigned or, with ``dry``, would be; and the disputed tasks that still wait, none of them with ``dry``.
 
     Raises:
         UsageError: A name is not a valid name of a reviewer.
@@ -92,6 +98,9 @@ def give_plans(
         each: Number of reviewers per plan.
         seed: Seed of every choice.
         dry: Whether only to compute the batch, without writing it.
+
+    Returns:
+        What was assigned or, with ``dry``, would be.
 
     Raises:
         UsageError: A name is not a valid name of a reviewer.

@@ -152,10 +152,13 @@ class LogFile(Generic[R]):
                 raise
 
     def _catch_up(self, descriptor: int, *, anew: bool = False) -> tuple[bytes, int]:
-        """Read what is new; return the bytes behind the last line end, and the size of the file.
+        """Read what is new.
 
         The part read before is hashed again if the file has changed, or if ``anew``: an editor may have written into
         it, and a reader that only continued behind it would keep rows that are no longer there.
+
+        Returns:
+            The bytes behind the last line end, and the size of the file.
         """
         with disk_errors(self.path, "read"):
             status = os.fstat(descriptor)
@@ -209,7 +212,7 @@ def read_line(line: bytes, path: Path, number: int, read: Callable[[Any], R]) ->
 
     Raises:
         InputError: It is not a line of this file, or it was altered after it was written; names file and line.
-    """
+    """  # noqa: DOC501  # wrong makes an InputError
 
     def wrong(message: str) -> InputError:
         return InputError(message, file=str(path), line=number, remedy=_ALTERED)

@@ -183,6 +183,9 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
         files: Files named ``.csv``, with the columns of an export, or ``.jsonl``.
         reviewer: The only reviewer whose decisions are accepted; ``None`` accepts everybody's.
 
+    Returns:
+        The number of new and known lines, the refused lines, and the conflicts.
+
     Raises:
         UsageError: A name has another ending.
         InputError: A file cannot be read at all, or a file of the review is damaged.
