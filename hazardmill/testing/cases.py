@@ -74,7 +74,7 @@ class Cases:
 
 
 def cases_of(source: Source) -> Cases:
-    """Load the test cases in the source's ``cases.py``: ``REFUSED`` and ``ACCEPTED``.
+    """Return the test cases in the source's ``cases.py``: ``REFUSED`` and ``ACCEPTED``.
 
     Args:
         source: The source.
@@ -98,11 +98,14 @@ def cases_of(source: Source) -> Cases:
 
 
 def lay_out(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Write the files of a case to a folder, and return the folder.
+    """Write the files of a case to a folder.
 
     Args:
         folder: An existing folder.
         files: File name, which may contain folders, to content.
+
+    Returns:
+        ``folder``.
     """
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

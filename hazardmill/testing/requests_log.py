@@ -98,7 +98,7 @@ class RequestsLog(Generic[RowT]):
 
 
 def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT, ...]:
-    """Read the requests from a log file; the last line of each request counts.
+    """Return the requests of a log file; the last line of each request counts.
 
     Args:
         path: The file.
@@ -107,7 +107,7 @@ def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT,
 
     Raises:
         InputError: A line does not belong to such a log.
-    """
+    """  # noqa: DOC501  # _foreign makes an InputError
     rows: dict[int, RowT] = {}
     with path.open(encoding="utf-8", newline="\n") as lines:
         for place, line in enumerate(lines, start=1):

@@ -42,7 +42,7 @@ class TimedFault:
 
     @classmethod
     def of_word(cls, word: str, *, also: Iterable[str] = ()) -> Self:
-        """Parse a fault.
+        """Return the fault that a word names.
 
         Args:
             word: A kind, optionally followed by a colon and seconds.

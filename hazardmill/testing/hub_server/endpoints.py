@@ -75,7 +75,7 @@ class Endpoints:
         }
 
     def answer(self, asking: RoutedRequest) -> HubAnswer:
-        """Answer any request except an upload.
+        """Return the answer to any request except an upload.
 
         Raises:
             HubRefusal: The request is rejected.

@@ -97,7 +97,7 @@ class HubJournal(RequestsLog[JournaledRequest]):
 
 
 def read_journal(path: Path) -> tuple[JournaledRequest, ...]:
-    """Read the requests from a log file; the last line of each request counts.
+    """Return the requests of a log file; the last line of each request counts.
 
     Raises:
         InputError: A line does not belong to such a journal.

@@ -187,6 +187,9 @@ class Hub:
     def create(self, repository: str, *, private: bool) -> Repository:
         """Make a repository with its first commit.
 
+        Returns:
+            The repository, as saved.
+
         Raises:
             HubRefusal: There is one with that name, or the name is invalid.
         """
@@ -220,6 +223,9 @@ class Hub:
             title: First line of the message.
             message: The rest of the message.
             changes: Files by path; null deletes a file.
+
+        Returns:
+            The new head of ``main``.
 
         Raises:
             HubRefusal: A file to be deleted does not exist.

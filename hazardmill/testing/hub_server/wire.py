@@ -73,7 +73,7 @@ class HubConnection(Connection):
         """Yield the body, or what is left of it, in pieces.
 
         Raises:
-            ConnectionError: The client disconnected before its end.
+            ConnectionResetError: The client disconnected before its end.
         """
         if self._http.their_state is not h11.SEND_BODY:
             return

@@ -57,7 +57,7 @@ def apply_fault(text: str, kind: ServerFaultKind | None) -> tuple[str | None, st
 
 
 def translate_to_chinese(text: str) -> str:
-    """Replace the prose of an answer by Chinese: quoted texts of several words, or the whole answer if it has none.
+    """Return an answer with its prose in Chinese: quoted texts of several words, or the whole answer if it has none.
 
     Names and keys stay, so that JSON keeps its shape and code runs.
     """

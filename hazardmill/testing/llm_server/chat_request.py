@@ -62,7 +62,7 @@ class ChatRequest:
 
 
 def read_chat_request(body: bytes, key: str | None) -> ChatRequest:
-    """Parse a request.
+    """Return a request, parsed and checked.
 
     Args:
         body: The body.

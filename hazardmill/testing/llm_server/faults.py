@@ -205,6 +205,9 @@ _GROUPS: Final = {
 def parse_faults(text: str) -> tuple[ServerFault | None, ...]:
     """Parse faults separated by commas: kinds (``429,slow:2.5``), groups (such as ``recoverable``), ``all``, or ``ok``.
 
+    Returns:
+        The faults, with groups expanded; null for ``ok``, an answer without a fault.
+
     Raises:
         ValueError: A word is unknown.
     """

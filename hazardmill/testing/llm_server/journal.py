@@ -116,7 +116,7 @@ class ServerJournal(RequestsLog[ServedAttempt]):
 
 
 def read_journal(path: Path) -> tuple[ServedAttempt, ...]:
-    """Read the attempts from a log file; the last line of each attempt counts.
+    """Return the attempts of a log file; the last line of each attempt counts.
 
     Raises:
         InputError: A line does not belong to such a journal.

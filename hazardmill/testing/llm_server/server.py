@@ -48,7 +48,7 @@ _FLOOD: Final = 64 * 1024
 
 
 def offline_answer(asked: ChatRequest) -> str:
-    """Answer as the offline author.
+    """Return the answer of the offline author.
 
     Args:
         asked: The request, with its answer key.

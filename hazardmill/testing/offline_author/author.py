@@ -29,7 +29,7 @@ class Version:
 
 
 def author(prompt: PromptBlocks, record_hash: str, sample: int, draft: int) -> str:
-    """Answer an author prompt.
+    """Return the answer to an author prompt.
 
     The drafts of a record follow one plan: first the faulty versions in order, then the task as intended. The author
     moves on from a version only if the feedback names its fault. If a version without a fault comes back, it composes

@@ -29,6 +29,10 @@ class OfflineBackend:
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
+        Returns:
+            The answer as one that ended normally; its tokens are counted here, and whether any were cached is not
+            known.
+
         Raises:
             RequestRefused: The offline author does not know the stage.
         """

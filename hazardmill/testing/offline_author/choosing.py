@@ -49,6 +49,9 @@ def choose(record: str, draws: Draws) -> PatternChoice | DeclinedRecord:
     Args:
         record: Text of the record.
         draws: Decides.
+
+    Returns:
+        The pattern with names for its roles, or the reason why the record is declined.
     """
     if _UNSEEMLY.search(record.lower()):
         return DeclinedRecord("it tells of violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)

@@ -125,7 +125,7 @@ def opposite(fact: str) -> str:
 
 
 def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> TaskDraft:
-    """Compose a task from a pattern.
+    """Return a task composed from a pattern.
 
     Args:
         pattern: The pattern.

@@ -17,7 +17,7 @@ PROSE_SHARE: Final = 0.1
 
 
 def extract(prompt: PromptBlocks, record_hash: str, sample: int) -> str:
-    """Answer an extract prompt.
+    """Return the answer to an extract prompt; some first answers are cut off or wrapped in prose.
 
     Args:
         prompt: The blocks of the conversation.

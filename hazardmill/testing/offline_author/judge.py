@@ -28,7 +28,7 @@ _EMPTY_WORDS = frozenset(
 
 
 def judge(prompt: PromptBlocks) -> str:
-    """Answer a judge prompt with a verdict and issues as JSON.
+    """Return the answer to a judge prompt: a verdict and issues, as JSON.
 
     Args:
         prompt: The blocks of the conversation; ``danger`` and ``task`` are compared.
