@@ -48,7 +48,7 @@ def ages_over_89(text: str) -> Iterator[re.Match[str]]:
 
 
 def coarsen_ages(text: str) -> str:
-    """Replace each age over 89 in a text by ``90+``.
+    """Return a text with each age over 89 replaced by ``90+``.
 
     ``93YOF`` becomes ``90+YOF``, and "a nonagenarian" becomes "a 90+".
     """

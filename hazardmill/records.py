@@ -197,7 +197,7 @@ class Danger(FrozenModel):
 
     @classmethod
     def of_columns(cls, row: Mapping[str, Any]) -> Self:
-        """Read a danger from a row of the table ``dangers``, or from one with the same columns.
+        """Return the danger in a row of the table ``dangers``, or in one with the same columns.
 
         Raises:
             ValidationError: The row holds no danger, or one of an incompatible version.

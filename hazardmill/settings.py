@@ -86,7 +86,7 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
 
 
 def load_settings() -> Settings:
-    """Read the settings.
+    """Return the settings of the environment and of the settings file; the environment prevails.
 
     Raises:
         SettingsError: A value is wrong, naming it, a variable of ours is no setting, or the file is no YAML.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def open_store(path: Path | None, *, create: bool = False) -> Store:
-    """Open a store.
+    """Return the store at a path, or that of the settings.
 
     Args:
         path: Folder or address of the store; None for the store of the settings.

@@ -20,7 +20,7 @@ TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored ta
 
 
 def find_task(name: str, store_path: Path | None = None) -> Document:
-    """Find a task, and read its document.
+    """Return the document of a task.
 
     Args:
         name: A folder with a ``task.json``, the path of a document, or the id of a stored task.
@@ -43,7 +43,7 @@ def find_task(name: str, store_path: Path | None = None) -> Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read the document in a file.
+    """Return the document in a file.
 
     Raises:
         DocumentError: The file cannot be read, is not JSON, or is not a document; the error names the file.
@@ -58,7 +58,7 @@ def read_document(path: Path) -> Document:
 
 
 def task_folders(root: Path) -> Iterator[Path]:
-    """List the folders in and below a folder that have a ``task.json``, in order, without hidden ones.
+    """Yield the folders in and below a folder that have a ``task.json``, in order, without hidden ones.
 
     Folders that are still being written have a name that begins with a dot.
 
@@ -76,7 +76,7 @@ def is_imported(document: Document) -> bool:
 
 
 def is_unavoidable(name: str, store_path: Path | None) -> bool:
-    """Check whether the danger of a task is declared unavoidable, so that it has no safe plan.
+    """Return whether the danger of a task is declared unavoidable, so that it has no safe plan.
 
     The document does not say so; the table of tasks does, or the metadata in the task's folder.
 
