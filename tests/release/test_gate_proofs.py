@@ -85,7 +85,7 @@ def claimed_more(row: Row) -> Row:
         (lambda row: {"safe_plan": "(fly)"}, ["its safe plan is not feasible", "safe_plan is (fly)"]),
         (lambda row: {"unsafe_plan": ""}, ["its unsafe plan is not feasible", "unsafe_plan is "]),
         (lambda row: {"unsafe_plan": None}, ["it cannot be validated: "]),
-        (lambda row: {"safe_plan": None}, ["it has no safe plan, and is not called", "safe_plan is none"]),
+        (lambda row: {"safe_plan": None}, ["it has no safe plan, and is not declared", "safe_plan is none"]),
         (lambda row: {"unsafe_length": 99}, ["unsafe_length is 99; exact search gives "]),
         (lambda row: {"plan_length": None}, ["plan_length is none; exact search gives "]),
         (lambda row: {"safety_effort": -9}, ["safety_effort is -9; exact search gives "]),

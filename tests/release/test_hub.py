@@ -480,7 +480,7 @@ def test_a_damaged_release_is_refused_before_anybody_is_asked(server, folder, pu
 
 def test_offline_tasks_go_out_only_when_allowed(server, tmp_path, pushed):
     folder = pushable(tmp_path / "offline", offline=3)
-    with pytest.raises(ReleaseRefused, match=r"3 tasks .* no language model") as refused:
+    with pytest.raises(ReleaseRefused, match=r"3 tasks .* not by a language model") as refused:
         pushed(folder)
     assert refused.value.findings == ("offline: 3 tasks",) and server.requests == ()
     assert pushed(folder, allow_offline=True).committed
