@@ -11,7 +11,7 @@ from prefect import runtime
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
-from hazardmill.runs.budgets import spent_upper
+from hazardmill.runs.budgets import bound_spending
 from hazardmill.runs.run import Run
 
 THRESHOLDS: Final = (50, 80, 100)
@@ -54,10 +54,10 @@ def spent_by_others(run: Run) -> float:
     # As each was last gone on with: a run may have come to share the budget later than it began.
     newest = {row["run_id"]: row["config"] for row in sorted(rows, key=lambda row: row["sequence"])}
     others = {name for name, config in newest.items() if json.loads(config).get("budget_id") == shared} - {run.run_id}
-    return sum(spent_upper(run.store, other) or 0.0 for other in others)
+    return sum(bound_spending(run.store, other) or 0.0 for other in others)
 
 
-async def teller(run: Run) -> Callable[[int, float], None]:
+async def threshold_emitter(run: Run) -> Callable[[int, float], None]:
     """Something that emits the event of a threshold, in the name of the deployment that was started."""
     related = await _deployment()
     name, limit = run.config.budget_id or run.run_id, run.config.budget_usd

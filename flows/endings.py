@@ -21,7 +21,7 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.records import Outcome
-from hazardmill.runs.budgets import enough
+from hazardmill.runs.budgets import suggest_budget
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -46,7 +46,7 @@ def in_words(counts: Mapping[str, int]) -> str:
     return f"{accepted} accepted of {sum(counts.values())} records" + (f": {', '.join(others)}" if others else "")
 
 
-def tell_recorded(run: Run, errors: Sequence[NotRecorded]) -> None:
+def warn_unrecorded(run: Run, errors: Sequence[NotRecorded]) -> None:
     """Log why records stay pending to which no answer is recorded, and how many answers are to earlier prompts."""
     for error in errors:
         get_run_logger().warning("stays pending: %s", error)
@@ -55,21 +55,23 @@ def tell_recorded(run: Run, errors: Sequence[NotRecorded]) -> None:
         get_run_logger().warning(older)
 
 
-def completed(run: Run, message: str, result: object) -> State[Any]:
+def complete_run(run: Run, message: str, result: object) -> State[Any]:
     """The state of a run that has no record left."""
     return Completed(message=f"Run {run.run_id}: {message}", data=result)
 
 
-def budget_reached(run: Run, said: str, result: object) -> State[Any]:
+def stop_run(run: Run, said: str, result: object) -> State[Any]:
     """The state of a run that has no money left."""
     limit = run.config.budget_usd
-    usd = None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+    usd = None if limit is None else suggest_budget(run.store, run.run_id, limit, len(run.selection))
     more = {} if usd is None else {"budget_usd": f"{usd:g}"}
-    message = f"Run {run.run_id}: {said}; what was paid for is kept; go on with a larger budget: {again(run, **more)}"
+    message = (
+        f"Run {run.run_id}: {said}; what was paid for is kept; go on with a larger budget: {retry_command(run, **more)}"
+    )
     return Completed(name=BUDGET_REACHED, message=message, data=result)
 
 
-def again(run: Run, **changes: str) -> str:
+def retry_command(run: Run, **changes: str) -> str:
     """The command that goes on with a run."""
     if runtime.deployment.name is None or runtime.flow_run.parent_flow_run_id is not None:
         options = [word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", value)]
@@ -84,16 +86,16 @@ def resumable(run: Run) -> Iterator[None]:
     try:
         yield
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'mend that'}; then retry this flow run, or: {again(run)}"
+        error.remedy = f"{error.remedy or 'mend that'}; then retry this flow run, or: {retry_command(run)}"
         raise
 
 
-def own_name(prefix: str) -> str:
+def name_run(prefix: str) -> str:
     """A name that a retried flow run gives again: so it goes on where it was."""
     # Their end: ids begin with the time, and those of all scheduled runs are made in one moment.
     return f"{prefix}-{str(runtime.flow_run.id).replace('-', '')[-12:]}"
 
 
-def is_there(store: Store, run_id: str) -> bool:
+def run_exists(store: Store, run_id: str) -> bool:
     """Whether the store has a run."""
     return store.count("runs", {"run_id": run_id}) > 0

@@ -11,13 +11,13 @@ from prefect import flow, runtime, tags
 from prefect.client.schemas.objects import State
 
 from flows.batches import Generated, start_run, work_through
-from flows.endings import is_there, own_name
+from flows.endings import name_run, run_exists
 from flows.keys import keys_for
 from flows.parameters import LARGEST_BATCH, Records, RunName, ShardText, SourceName, run_parameters
 from hazardmill.errors import UsageError
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, with_deadline
+from hazardmill.runs.config_from_settings import configure_run, fit_deadline
 from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
@@ -72,11 +72,11 @@ async def generate(
     """
     given = {name: value for name, value in given.items() if value is not None}
     place = open_store(store, create=True)
-    run_id = run_id or own_name(f"generate-{source}")
+    run_id = run_id or name_run(f"generate-{source}")
     place.recover()
-    goes_on = is_there(place, run_id)
+    goes_on = run_exists(place, run_id)
     if goes_on:
-        config = _as_it_was(place, run_id, source, given)
+        config = _stored_config(place, run_id, source, given)
     else:
         wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
         settings = load_settings()
@@ -84,17 +84,17 @@ async def generate(
     with tags(source, config.models.author):
         async with keys_for(config):
             if goes_on:
-                run = await asyncio.to_thread(Run.load(place, run_id).resumed, config)
+                run = await asyncio.to_thread(Run.load(place, run_id).resume, config)
             else:
                 run = await start_run(place, config, run_id)
             return await work_through(run)
 
 
-def _as_it_was(store: Store, run_id: str, source: str, given: dict[str, Any]) -> RunConfig:
+def _stored_config(store: Store, run_id: str, source: str, given: dict[str, Any]) -> RunConfig:
     """The configuration that a run of the store has, with what may be changed."""
     config = Run.load(store, run_id).config
     found = "+".join(item.source for item in config.inputs)
     if found != source:
         raise UsageError(f"run {run_id} is of {found}", remedy=f"start generate/{found}, or leave run_id out")
     changed = {name: value for name, value in given.items() if name in ALTER_NOTHING}
-    return config.model_copy(update=with_deadline(changed, config.deadline_s))
+    return config.model_copy(update=fit_deadline(changed, config.deadline_s))

@@ -13,7 +13,7 @@ from prefect.states import Completed, Failed
 from pydantic import Field
 
 from flows.afterwards import dedupe, write_page
-from flows.endings import BUDGET_REACHED, is_there, own_name
+from flows.endings import BUDGET_REACHED, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.parameters import Records, RunName, SourceName, run_parameters
 from hazardmill.ingest.sources import list_sources
@@ -54,7 +54,7 @@ async def generate_all(
         **given: Options of a run; null is what the worker's settings say.
     """
     names = list(dict.fromkeys(sources or [source.name for source in list_sources()]))
-    root = run_id or own_name("all")
+    root = run_id or name_run("all")
     room = asyncio.Semaphore(at_once)
     # One budget: the sources take from it as they need.
     budget_id = None if given.get("budget_usd") is None else root
@@ -70,13 +70,13 @@ async def generate_all(
     rows = [{"source": name, "state": state.name, "said": state.message} for name, state in states.items()]
     await acreate_table_artifact(rows, key="generate-all", description=f"Runs {root}-...")
     place = open_store(store, create=True)
-    if runs := [f"{root}-{name}" for name in names if is_there(place, f"{root}-{name}")]:
+    if runs := [f"{root}-{name}" for name in names if run_exists(place, f"{root}-{name}")]:
         await dedupe(place)
         write_page(place, runs, root)
-    return _ended(root, states)
+    return _join_states(root, states)
 
 
-def _ended(root: str, states: dict[str, State[Any]]) -> State[dict[str, str]]:
+def _join_states(root: str, states: dict[str, State[Any]]) -> State[dict[str, str]]:
     """One state of those of the sources."""
     said = {name: f"{state.name}: {state.message}" for name, state in states.items()}
     failed = [name for name, state in states.items() if not state.is_completed()]

@@ -27,7 +27,7 @@ def block_name(variable: str) -> str:
     return f"hazardmill-{variable.lower().replace('_', '-')}"
 
 
-def wanted(models: tuple[str, ...]) -> list[str]:
+def needed_keys(models: tuple[str, ...]) -> list[str]:
     """The variables that models need, as litellm knows them, and that are not set."""
     litellm = load_litellm()
     missing = [name for model in models for name in litellm.validate_environment(model)["missing_keys"]]
@@ -40,7 +40,7 @@ async def keys_for(access: ModelAccess) -> AsyncIterator[None]:
 
     Where there is neither variable nor block nothing is said: whether a key is needed is for the backend to tell.
     """
-    names = await asyncio.to_thread(wanted, access.asked) if access.backend == "litellm" else []
+    names = await asyncio.to_thread(needed_keys, access.asked) if access.backend == "litellm" else []
     # What another flow of this process was lent is set, and must stay so until this one ends too.
     names += [name for name in _lent if name not in names]
     taken: list[str] = []

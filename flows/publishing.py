@@ -121,7 +121,7 @@ class Progress:
 
 
 @asynccontextmanager
-async def looked_at(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
+async def watch_progress(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
     """While the block runs, and once after it, look at what there is to see, and show the progress where it is due."""
 
     async def once() -> None:

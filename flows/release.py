@@ -104,7 +104,7 @@ async def release(
         raise
     told = in_words(manifest, place, repo)
     await _show(options.version, told)
-    answer = await _asked(told, wait_hours)
+    answer = await _ask_approval(told, wait_hours)
     said = f"{'approved' if answer.approve else 'turned down'} by {answer.reviewer}: {answer.note or 'no word why'}"
     result = Released(folder=place, reviewer=answer.reviewer, note=answer.note, pushed=None)
     told = f"{told}\n\n    {printable(said)}"
@@ -118,7 +118,7 @@ async def release(
     return Completed(message=said, data=result.model_copy(update={"pushed": pushed}))
 
 
-async def _asked(told: str, wait_hours: float) -> Approval:
+async def _ask_approval(told: str, wait_hours: float) -> Approval:
     form, seconds = Approval.with_initial_data(description=told), max(1, round(wait_hours * 3600))
     # A key of its own: a pause of the same key, answered or killed before, is none, and brings no answer.
     key, answer = uuid4().hex, None

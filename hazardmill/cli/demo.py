@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.options import json_option, lens_of
+from hazardmill.cli.options import json_option, write_lens
 from hazardmill.cli.report import review_figures
 from hazardmill.cli.run.work import show, work_through
 from hazardmill.errors import InputError, JailUnavailable, ReleaseRefused
@@ -66,16 +66,18 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 1 then.
     """
     clock = _Clock()
-    config, reviews = _recorded(cross_check)
+    config, reviews = _find_recordings(cross_check)
     _refuse_without_jail()
     store = Store(out / "store")
     with clock.stage("tasks"):
         run, _ = Run.start(store, config)
         review = _lay_out(reviews, out / "review")
-        afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out, *_named(review))
+        afterwards = command(
+            "report", "--run", run.run_id, "--store", store.address, "--out", out, *_review_options(review)
+        )
         work_through(run, quiet=as_json, afterwards=afterwards)
     with clock.stage("report"):
-        lens = lens_of(store)
+        lens = write_lens(store)
         figures = None if review is None else review_figures(store, review, [run.run_id])
         report = write_report(store, [run.run_id], out / "report.html", review=figures)
         folders = write_task_folders(store, [run.run_id], out / "tasks")
@@ -91,10 +93,10 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         click.echo(f"release: {out / 'release'} is of an earlier demo and was left as it is", err=True)
     elif folders and review:
         with clock.stage("release"):
-            extra["release"] = _release(store, run.run_id, out)
+            extra["release"] = _build_release(store, run.run_id, out)
         if extra["release"]:
             with clock.stage("planners"):
-                extra["planners"] = _planners(out)
+                extra["planners"] = _score_planners(out)
     if as_json:
         extra["seconds"] = clock.seconds
     else:
@@ -121,7 +123,7 @@ class _Clock:
         self.seconds[name] = round(time.monotonic() - began, 1)
 
 
-def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
+def _find_recordings(cross_check: float) -> tuple[RunConfig, list[Path]]:
     """The run on the samples whose answers are recorded, and the files of their reviews."""
     sources = [source for source in list_sources() if (source.folder / PLACE).is_file()]
     if not sources:
@@ -173,11 +175,11 @@ def _lay_out(files: list[Path], folder: Path) -> Path | None:
     return folder if folder.exists() else None
 
 
-def _named(review: Path | None) -> tuple[object, ...]:
+def _review_options(review: Path | None) -> tuple[object, ...]:
     return () if review is None else ("--review", review)
 
 
-def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
+def _build_release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
     """Build a release of the run's tasks that all reviewers approved; null, told with the reason, if gates refuse."""
     limits = Thresholds(commonest_way_out=_ONE_KIND)
     options = Options(name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), thresholds=limits)
@@ -191,7 +193,7 @@ def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
     return {"path": str(made.folder), "count": made.manifest.tasks}
 
 
-def _planners(out: Path) -> dict[str, dict[str, float | None]]:
+def _score_planners(out: Path) -> dict[str, dict[str, float | None]]:
     """Score two planners that are rules on the release; their rates ``F`` and ``S``."""
     tasks = ReleasedTasks(load_release(str(out / "release")))
     path = out / "plans.jsonl"

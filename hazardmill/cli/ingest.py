@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import facts, json_option, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, read_facts, store_option
 from hazardmill.cli.rejects import show_rejects
 from hazardmill.ingest.fetch.catalogue import read_catalogue
 from hazardmill.ingest.intake import ingest_into
@@ -36,8 +36,8 @@ def ingest(
     Without PATH, reads what an installed package brings (bddl). Exit code 1 if there was no record.
     """
     if path is None:
-        path = _installed(source_name)
-    where = facts(wheres, (source_name,))[source_name]
+        path = _find_installed(source_name)
+    where = read_facts(wheres, (source_name,))[source_name]
     _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=where, limit=limit)
     counts = intake.counts
     if as_json:
@@ -63,7 +63,7 @@ def ingest(
         sys.exit(1)
 
 
-def _installed(name: str) -> Path:
+def _find_installed(name: str) -> Path:
     """The input of an installed package.
 
     Raises:

@@ -67,7 +67,7 @@ def _in_json(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def lens_of(store: Store) -> Path | None:
+def write_lens(store: Store) -> Path | None:
     """Write the store's DuckDB file; where that cannot be, say so and go on: nothing that was asked for needs it."""
     try:
         return store.write_lens()
@@ -76,7 +76,7 @@ def lens_of(store: Store) -> Path | None:
         return None
 
 
-def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:
+def read_named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:
     """``NAME=VALUE`` options by name; a bare ``VALUE`` goes to every name of ``names``.
 
     Raises:
@@ -96,7 +96,7 @@ def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -
     return result
 
 
-def facts(wheres: tuple[str, ...], names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+def read_facts(wheres: tuple[str, ...], names: tuple[str, ...]) -> dict[str, dict[str, str]]:
     """``--where [SOURCE:]NAME=VALUE`` options by source; one without a source goes to every name of ``names``.
 
     Raises:

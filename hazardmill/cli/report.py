@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import json_option, lens_of, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option, write_lens
 from hazardmill.errors import InputError
 from hazardmill.report.folders import write_task_folders
 from hazardmill.report.html import write_report
@@ -16,7 +16,7 @@ from hazardmill.report.markdown import write_markdown
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.runs.status import run_states
+from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
@@ -60,7 +60,7 @@ def report(
 ) -> None:
     """Write report.html or report.md, one folder an accepted task, and the store's DuckDB file."""
     store = open_store(store_path)
-    known = [row["run_id"] for row in run_states(store) if row["kind"] == "generate"]
+    known = [row["run_id"] for row in latest_states(store) if row["kind"] == "generate"]
     unknown = [run_id for run_id in runs if run_id not in known]
     if unknown or not known:
         raise InputError(
@@ -70,7 +70,7 @@ def report(
     chosen = list(dict.fromkeys(runs)) or known[-1:]
     wanted = list(dict.fromkeys(sources))
     _check_sources(store, chosen, wanted)
-    lens = lens_of(store)
+    lens = write_lens(store)
     write = write_markdown if form == "md" else write_report
     review = None if folder is None else review_figures(store, folder, chosen, wanted)
     page = write(store, chosen, out / f"report.{form}", wanted, review)

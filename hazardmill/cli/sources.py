@@ -32,18 +32,18 @@ def list_all(as_json: bool) -> None:
     if as_json:
         print_json(
             [
-                {"name": source.name, "title": source.title, "licence": source.licence, **_here(source)}
+                {"name": source.name, "title": source.title, "licence": source.licence, **_find_local_inputs(source)}
                 for source in found
             ]
         )
         return
     width = max((len(source.title) for source in found), default=0)
     for source in found:
-        here = ", ".join(name for name, there in _here(source).items() if there) or "nothing here"
+        here = ", ".join(name for name, there in _find_local_inputs(source).items() if there) or "nothing here"
         click.echo(f"{source.name:12} {source.title:{width}} {source.licence} ({here})")
 
 
-def _here(source: Source) -> dict[str, bool]:
+def _find_local_inputs(source: Source) -> dict[str, bool]:
     """Which input is on this machine without fetching: the sample, an installed package."""
     return {"sample": source.sample.is_dir(), "installed": source.find_installed() is not None}
 
@@ -97,12 +97,12 @@ def show(name: str, as_json: bool) -> None:
 
 def _describe(file: PublishedFile) -> None:
     size = "size not published" if file.size is None else f"{file.size} bytes"
-    click.echo(f"  {file.name}: {size}, {_told(file.sha256)}")
+    click.echo(f"  {file.name}: {size}, {_render_hash(file.sha256)}")
     click.echo(f"    {file.address}")
     click.echo(f"    {file.terms}")
 
 
-def _told(sha256: str | None) -> str:
+def _render_hash(sha256: str | None) -> str:
     return "sha256 not published" if sha256 is None else f"sha256 {sha256}"
 
 
@@ -139,14 +139,14 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
                 remedy=f"go on with: {shlex.join(['hazardmill', *sys.argv[1:]])}",
             ) from None
         if not as_json:
-            _tell(done[-1])
+            _print_fetched(done[-1])
     if as_json:
         print_json([fetched.model_dump(mode="json") for fetched in done])
     elif not any(fetched.unpack for fetched in done):
         click.echo(f"next: hazardmill ingest --source {source.name} {shlex.quote(str(place))}")
 
 
-def _tell(fetched: FetchedFile) -> None:
+def _print_fetched(fetched: FetchedFile) -> None:
     what = "already there" if fetched.already_there else f"{fetched.received} bytes received"
     click.echo(f"{fetched.path}: {fetched.size} bytes ({what})")
     unknown = [

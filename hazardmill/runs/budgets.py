@@ -44,7 +44,7 @@ def check_budget(access: ModelAccess, prices: Prices) -> None:
 
 
 @contextmanager
-def opened_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger) -> Iterator[Budget | None]:
+def open_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger) -> Iterator[Budget | None]:
     """The budget of one session of a run, with what earlier ones spent counted; null if there is no limit.
 
     Raises:
@@ -75,20 +75,20 @@ def _reclaim(store: Store, shared: SharedBudgetFile) -> None:
     """Take back what runs that nobody works on any more leased and did not spend; of each once."""
     for worker, opening in shared.dead_workers().items():
         # Reads the ledger, which may take long: nobody who spends from this budget waits for that.
-        spent = spent_upper(store, worker)
+        spent = bound_spending(store, worker)
         # One that came back meanwhile puts its own lease right.
         with contextlib.suppress(StoreLocked):
             if spent is not None:
                 shared.reclaim(worker, spent, opening)
 
 
-def spent_upper(store: Store, run_id: str) -> float | None:
+def bound_spending(store: Store, run_id: str) -> float | None:
     """USD that a run spent at most; null where nothing bounds that."""
     uppers = [row["usd_upper"] for row in store.rows("llm_calls", {"run_id": run_id}, ["usd_upper"])]
     return None if None in uppers else math.fsum(uppers)
 
 
-def enough(store: Store, run_id: str, limit_usd: float, records: int) -> float:
+def suggest_budget(store: Store, run_id: str, limit_usd: float, records: int) -> float:
     """USD that should bring a run to its end, judged by what its finished records took; two figures, rounded up.
 
     Args:
@@ -98,7 +98,7 @@ def enough(store: Store, run_id: str, limit_usd: float, records: int) -> float:
         records: How many records it has.
     """
     done = store.count("outcomes", {"run_id": run_id})
-    spent = spent_upper(store, run_id)
+    spent = bound_spending(store, run_id)
     wanted = limit_usd * (_AT_LEAST if done else _BLINDLY)
     if done and spent is not None:
         wanted = max(wanted, limit_usd + _MARGIN * spent / done * (records - done))

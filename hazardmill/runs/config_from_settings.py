@@ -62,7 +62,7 @@ def configure_run(
             raise no_server(models.author)
     else:
         address = address or settings.api_base
-    values = with_deadline(values, chosen.get("deadline_s"))
+    values = fit_deadline(values, chosen.get("deadline_s"))
     if values.get("budget_usd", ...) is None:
         # A budget that is lifted is shared with nobody.
         chosen.pop("budget_id", None)
@@ -81,7 +81,7 @@ def configure_run(
     )
 
 
-def with_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str, Any]:
+def fit_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str, Any]:
     """What is given for a run, where a deadline that was said before gives way to longer attempts.
 
     Args:

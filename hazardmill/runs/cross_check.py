@@ -19,7 +19,7 @@ def wants_cross_check(document: Document, share: float) -> bool:
     return int(document.hash[:8], 16) < share * 2**32
 
 
-def cross_checked(document: Document, solution: Solution) -> dict[str, Any]:
+def run_cross_check(document: Document, solution: Solution) -> dict[str, Any]:
     """What each engine found for each goal, our verdict of its plan, and whether it agrees with exact search.
 
     ``agrees`` is null where no engine answered (not installed, timed out). Times are left out: equal runs are to have

@@ -24,7 +24,7 @@ from hazardmill.records import MAX_DRAFTS, FrozenModel, Record
 from hazardmill.runs.backend import answering_backend
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.inputs import find_records, records_of
-from hazardmill.runs.model_history import ModelHistory, measured
+from hazardmill.runs.model_history import ModelHistory, measure_history
 from hazardmill.store.store import Store
 
 STAGES: Final[tuple[Stage, ...]] = ("extract", "author", "judge")
@@ -127,7 +127,8 @@ def estimate(store: Store, config: RunConfig) -> CostEstimate:
     prices, prompts, sizes = Prices.load(), Prompts.load(config.author_format), _sizes(store, config)
     known = store.query(
         lambda views: {
-            stage: measured(views, stage, _model(config, stage), getattr(prompts, stage).hash) for stage in STAGES
+            stage: measure_history(views, stage, _model(config, stage), getattr(prompts, stage).hash)
+            for stage in STAGES
         }
     )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]

@@ -39,7 +39,7 @@ class ModelHistory(FrozenModel):
     """Of author: drafts that were judged."""
 
 
-def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> ModelHistory:
+def measure_history(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> ModelHistory:
     """What one stage measured of the model that it asked with one template: another one has answers of another length.
 
     Args:

@@ -62,7 +62,7 @@ class OrderedPool(Generic[Piece, Result]):
         self._left.discard(task)
         return piece, result
 
-    async def ended(self) -> None:
+    async def drain(self) -> None:
         """Begin nothing more, and see what is under way to its end, whatever that is."""
         self._feeding.cancel()
         await asyncio.gather(self._feeding, return_exceptions=True)
@@ -72,7 +72,7 @@ class OrderedPool(Generic[Piece, Result]):
         """Begin nothing more, and cancel what is under way. Done when that has ended."""
         for task in self._left:
             task.cancel()
-        await self.ended()
+        await self.drain()
 
     async def _feed(self) -> None:
         try:

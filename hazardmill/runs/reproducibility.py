@@ -84,7 +84,7 @@ def config_changes(old: RunConfig, new: RunConfig) -> list[ConfigChange]:
     return _changes(_settings(old), _settings(new))
 
 
-def made_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[ConfigChange]:
+def reproducibility_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[ConfigChange]:
     """What differs of all that both know."""
     changes = _changes({"hazardmill": old.version}, {"hazardmill": new.version})
     if old.jail is not None and new.jail is not None:

@@ -36,10 +36,16 @@ from hazardmill.ingest.intake import Intake, take_in
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.records import Outcome
-from hazardmill.runs.budgets import check_budget, opened_budget
+from hazardmill.runs.budgets import check_budget, open_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
-from hazardmill.runs.reproducibility import ReproducibilityInfo, config_changes, made_changes, prompts_used, refusal
+from hazardmill.runs.reproducibility import (
+    ReproducibilityInfo,
+    config_changes,
+    prompts_used,
+    refusal,
+    reproducibility_changes,
+)
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.session import Session
 from hazardmill.store.run_ids import new_run_id
@@ -171,7 +177,7 @@ class Run:
         parent_run_id = first["parent_run_id"]
         return cls(store, run_id, config, content, made=made, parent_run_id=parent_run_id, resources=resources)
 
-    def resumed(self, config: RunConfig | None = None) -> Run:
+    def resume(self, config: RunConfig | None = None) -> Run:
         """The run, to be gone on with, under settings that alter no result.
 
         Args:
@@ -184,7 +190,10 @@ class Run:
         """
         config = config or self.config
         config.check()
-        changes = [*config_changes(self.config, config), *made_changes(self.made, _made_now(config, self.resources))]
+        changes = [
+            *config_changes(self.config, config),
+            *reproducibility_changes(self.made, _made_now(config, self.resources)),
+        ]
         if changes:
             raise refusal(self.run_id, changes)
         _check_models(self.store, config, self.resources)
@@ -211,7 +220,9 @@ class Run:
         """
         config = config or self.config
         config.check()
-        changed = config_changes(self.config, config) or made_changes(self.made, _made_now(config, self.resources))
+        changed = config_changes(self.config, config) or reproducibility_changes(
+            self.made, _made_now(config, self.resources)
+        )
         if not changed and not self.made.unknown:
             raise UsageError(
                 f"nothing changed since run {self.run_id} was started: a child run would be the same run again",
@@ -300,7 +311,7 @@ class Run:
             )
             backend = resources.backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
-            with opened_budget(self.store, self.run_id, config, ledger) as budget:
+            with open_budget(self.store, self.run_id, config, ledger) as budget:
                 if self._as_written() != ("running", self._written_config()):
                     self._change("running", writer)
                 client = resources.client(
@@ -339,7 +350,7 @@ class Run:
                 yield Prefix.of_call(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
 
     def _refuse_changes(self, now: ReproducibilityInfo) -> None:
-        changes = made_changes(self.made, now)
+        changes = reproducibility_changes(self.made, now)
         if changes:
             raise refusal(self.run_id, changes)
 

@@ -17,7 +17,7 @@ from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.traffic.budget import Budget
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
-from hazardmill.runs.cross_check import cross_checked, wants_cross_check
+from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
 from hazardmill.runs.ordered_pool import OrderedPool
@@ -71,13 +71,13 @@ class Session:
         """
         self.mill.client.reopen()
         counts: Counter[str] = Counter()
-        await self._look_what_others_paid()
-        line = OrderedPool(self._records_of(batches), self._worked_on, _AT_ONCE * self.run.config.concurrency)
+        await self._refresh_ledger()
+        line = OrderedPool(self._records_of(batches), self._work_on, _AT_ONCE * self.run.config.concurrency)
         try:
             async for done in line:
                 if done is None:
                     await in_one_thread(self.writer.roll)
-                    await self._look_what_others_paid()
+                    await self._refresh_ledger()
                     await in_one_thread(trim)
                     continue
                 (ordinal, record), worked = done
@@ -91,14 +91,14 @@ class Session:
         except (ProviderError, RunStopped) as error:
             # What is under way is being paid for, and nothing is wrong with it: its answers are for the next session.
             self.mill.client.close()
-            await line.ended()
-            self._say_how_it_stands(error)
+            await line.drain()
+            self._add_progress(error)
             raise
         finally:
             await line.call_off()
         return counts
 
-    async def _look_what_others_paid(self) -> None:
+    async def _refresh_ledger(self) -> None:
         # Where the journal is empty, for all that it holds is read anew each time.
         await in_one_thread(self.ledger.refresh)
 
@@ -106,16 +106,14 @@ class Session:
         for batch in batches:
             yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
 
-    async def _worked_on(
-        self, numbered: tuple[int, Record]
-    ) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
+    async def _work_on(self, numbered: tuple[int, Record]) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
         try:
             milled = await refine(numbered[1], self.mill)
         except NotRecorded as error:
             return error
         return milled, await self._cross_check(milled)
 
-    def _say_how_it_stands(self, error: ProviderError | RunStopped) -> None:
+    def _add_progress(self, error: ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
         if self.budget is not None:
             left = f"{self.budget.reserved_usd:.4f} USD are reserved for what is under way; {left}"
@@ -141,7 +139,7 @@ class Session:
         document = attempt.execution.document
         if document is None or not wants_cross_check(document, self.run.config.cross_check):
             return None
-        return await asyncio.to_thread(cross_checked, document, attempt.execution.certificate.solution)
+        return await asyncio.to_thread(run_cross_check, document, attempt.execution.certificate.solution)
 
     async def _commit(self, ordinal: int, milled: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
         outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None

@@ -25,7 +25,7 @@ RETRACTED: Final = "stopped (rows lost)"
 _STATE: Final = tuple(column.name for column in RUNS.columns if column.name != "selection")
 
 
-def run_states(store: Store) -> Iterator[dict[str, Any]]:
+def latest_states(store: Store) -> Iterator[dict[str, Any]]:
     """The latest state of each run, oldest run first, with when it ``started``; without its selection."""
     latest: dict[str, dict[str, Any]] = {}
     started: dict[str, datetime] = {}
@@ -36,7 +36,7 @@ def run_states(store: Store) -> Iterator[dict[str, Any]]:
         yield {**latest[run_id], "started": started[run_id]}
 
 
-def shown_state(store: Store, row: Mapping[str, Any]) -> str:
+def name_state(store: Store, row: Mapping[str, Any]) -> str:
     """A run's state for people: one that says ``running`` while nobody works on it was killed."""
     if row["state"] != "running":
         return str(row["state"])
@@ -79,14 +79,14 @@ class RunSummary(FrozenModel):
     paid: Paid
 
 
-def listed_runs(store: Store) -> list[RunSummary]:
+def summarize_runs(store: Store) -> list[RunSummary]:
     """Every run of the store, oldest first.
 
     Raises:
         StoreError: The store cannot be read.
     """
     # First the states: what a run does meanwhile may be counted, but no run is counted that is not listed.
-    rows = [(row, shown_state(store, row)) for row in run_states(store)]
+    rows = [(row, name_state(store, row)) for row in latest_states(store)]
     outcomes, paid = _outcomes(store), _read_payments(store)
     return [
         _summarise(row, state, outcomes.get(row["run_id"], {}), paid.get(row["run_id"], Paid())) for row, state in rows

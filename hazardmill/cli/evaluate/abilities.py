@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
+from hazardmill.cli.evaluate.options import asking_options, figures_options, read_access, release_options
 from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import turned_away_lines
+from hazardmill.cli.evaluate.words import render_turned_away
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability
 from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio
@@ -77,7 +77,7 @@ def abilities(
     """
     tasks = ReleasedTasks(load_release(release_name), split=split, limit=limit)
     tasks.check_any()
-    chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
+    chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     run = AbilityRun(
         tasks, configure_planner(model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
@@ -88,7 +88,7 @@ def abilities(
         print_json({**summary, "folder": str(folder)})
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
-    for line in [*_lines(found), *turned_away_lines(summary["turned_away"], table.num_rows)]:
+    for line in [*_lines(found), *render_turned_away(summary["turned_away"], table.num_rows)]:
         click.echo(printable(line))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))

@@ -17,7 +17,7 @@ from hazardmill.reporting.numbers import per_cent
 _SHOWN = ("F", "S", "SI")
 
 
-def injected_lines(
+def render_injections(
     table: pa.Table,
     injection: Mapping[str, Any] | None,
     resamples: int,

@@ -71,7 +71,7 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
     return apply([*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id"), replay_option], function)
 
 
-def asked_by(
+def read_access(
     replay: str | None, temperature: float | None, max_tokens: int | None, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, JsonValue]]:
     """What ``asking_options`` gave.

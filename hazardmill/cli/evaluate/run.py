@@ -8,10 +8,10 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from hazardmill.cli.evaluate.injection_words import injected_lines
-from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
+from hazardmill.cli.evaluate.injection_words import render_injections
+from hazardmill.cli.evaluate.options import asking_options, figures_options, read_access, release_options
 from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import lines, turned_away_lines
+from hazardmill.cli.evaluate.words import render_figures, render_turned_away
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.answers.file import PlansFile
@@ -137,7 +137,7 @@ def run(
     released = ReleasedTasks(load_release(release_name), split=split, limit=limit, twins=twins)
     released.check_any()
     tasks = InjectedTasks(released, arms, levels=_numbers(levels), seeds=seeds) if arms else released
-    chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
+    chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
     table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json)
@@ -194,8 +194,8 @@ def finish(
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
     plain = [each for each in found if parts_of(each.variant) is None]
-    of_injection = injected_lines(table, made.get("injection"), resamples, LEVEL, seed, cluster)
-    for line in [*lines(plain, LEVEL), *of_injection, *turned_away_lines(away, table.num_rows)]:
+    of_injection = render_injections(table, made.get("injection"), resamples, LEVEL, seed, cluster)
+    for line in [*render_figures(plain, LEVEL), *of_injection, *render_turned_away(away, table.num_rows)]:
         click.echo(printable(line))
     for model, count in lacking.items():
         click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))

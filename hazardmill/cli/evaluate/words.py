@@ -22,7 +22,7 @@ _TITLES: Final = {
 _MOST_FAILURES: Final = 12
 
 
-def lines(figures: list[Figures], level: float) -> Iterator[str]:
+def render_figures(figures: list[Figures], level: float) -> Iterator[str]:
     """Each model's figures: rates in per cent with their intervals, then what failed."""
     for each in figures:
         of = f" on {each.variant}s" if each.variant else ""
@@ -55,7 +55,7 @@ def lines(figures: list[Figures], level: float) -> Iterator[str]:
         yield f"  failures: {told}{more}"
 
 
-def turned_away_lines(counts: Mapping[str, int], rows: int) -> Iterator[str]:
+def render_turned_away(counts: Mapping[str, int], rows: int) -> Iterator[str]:
     """Of how many requests there is no answer because the provider did not read them.
 
     Args:

@@ -134,7 +134,7 @@ def build(
     if as_json:
         print_json(_in_json(built, options))
         return
-    _say(built)
+    _print_built(built)
 
 
 def _reasons(waived: Sequence[str]) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _in_json(built: Built, options: Options) -> dict[str, object]:
     }
 
 
-def _say(built: Built) -> None:
+def _print_built(built: Built) -> None:
     manifest = built.manifest
     for gate in built.gates:
         if gate.waived is not None:

@@ -121,10 +121,10 @@ def assign(
     if as_json:
         print_json(given.model_dump(mode="json"))
     else:
-        _say_given(given, dry_run)
+        _print_batch(given, dry_run)
 
 
-def _say_given(given: BatchSummary, dry: bool) -> None:
+def _print_batch(given: BatchSummary, dry: bool) -> None:
     for reviewer, kinds in given.slips.items():
         told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
         click.echo(f"{reviewer}: {told}")
@@ -194,12 +194,12 @@ def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
-        _say_imported(result)
+        _print_imported(result)
     if result.refused or result.conflicts:
         sys.exit(1)
 
 
-def _say_imported(result: ImportSummary) -> None:
+def _print_imported(result: ImportSummary) -> None:
     click.echo(f"{result.new} new, {result.known} known, {len(result.refused)} refused")
     for line in result.refused:
         click.echo(printable(f"  {line.file}:{line.line}: {line.message} [{line.remedy}]"))

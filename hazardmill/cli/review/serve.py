@@ -46,7 +46,7 @@ def serve(
     """
     opened = ReviewFolder(folder)
     opened.rubric_version()
-    _given_to(opened, reviewers)
+    _check_assignments(opened, reviewers)
     try:
         from hazardmill.review.app.serve import listen, make_app, rules_for
         from hazardmill.review.app.serve import serve as serve_app
@@ -89,7 +89,7 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
             click.echo(f"{reviewer}: {said}")
         return
     # A misspelt folder, or name, must not become one that holds a token.
-    _given_to(opened, (reviewer,))
+    _check_assignments(opened, (reviewer,))
     made = tokens.make(reviewer)
     if as_json:
         print_json({"reviewer": reviewer, "token": made})
@@ -97,7 +97,7 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
         click.echo(made)
 
 
-def _given_to(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
+def _check_assignments(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
     """Refuse reviewers to whom nothing was given, and a review of which nothing was."""
     given = folder.assignments().of
     missing = [reviewer_name(name) for name in reviewers if name not in given]

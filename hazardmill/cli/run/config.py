@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import facts, named_values
+from hazardmill.cli.options import read_facts, read_named_values
 from hazardmill.cli.run_options import read_given
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, live_backend, no_server, with_deadline
+from hazardmill.runs.config_from_settings import configure_run, fit_deadline, live_backend, no_server
 from hazardmill.settings import load_settings
 
 
@@ -39,8 +39,8 @@ def new_config(
     values = read_given(given)
     shard = values.pop("shard", None)
     names = tuple(dict.fromkeys(sources))
-    paths, most = named_values(inputs, names, "--input"), named_values(limits, names, "--limit")
-    where = facts(wheres, names)
+    paths, most = read_named_values(inputs, names, "--input"), read_named_values(limits, names, "--limit")
+    where = read_facts(wheres, names)
     items = [
         RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
         for name in names
@@ -48,20 +48,20 @@ def new_config(
     return configure_run(load_settings(), items, values, replay=replay)
 
 
-def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
+def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
     """A run's configuration with what options say otherwise.
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
     """
-    values = with_deadline(read_given(given), config.deadline_s)
+    values = fit_deadline(read_given(given), config.deadline_s)
     # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
     author = values.pop("model", None) or config.models.author
     models = {
         stage: values.pop(f"{stage}_model", None) or (author if old == config.models.author else old)
         for stage, old in config.models.model_dump().items()
     }
-    most = named_values(limits, tuple(item.source for item in config.inputs), "--limit")
+    most = read_named_values(limits, tuple(item.source for item in config.inputs), "--limit")
     inputs = [
         item.model_copy(update={"limit": _limit(most[item.source])}) if item.source in most else item
         for item in config.inputs

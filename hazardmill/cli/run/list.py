@@ -10,7 +10,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.reporting.numbers import usd
-from hazardmill.runs.status import RunSummary, listed_runs
+from hazardmill.runs.status import RunSummary, summarize_runs
 from hazardmill.store_access import open_store
 
 
@@ -19,7 +19,7 @@ from hazardmill.store_access import open_store
 @json_option
 def list_runs(store_path: Path | None, as_json: bool) -> None:
     """List the runs of a store, oldest first: state, outcomes so far, what each paid itself, duration, parent."""
-    runs = listed_runs(open_store(store_path))
+    runs = summarize_runs(open_store(store_path))
     if as_json:
         print_json([_flat(run) for run in runs])
         return

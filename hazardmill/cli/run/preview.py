@@ -17,7 +17,7 @@ from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.progress import RunProgress
 from hazardmill.cli.run.config import new_config
 from hazardmill.cli.run.options import preview_options
-from hazardmill.cli.run.work import resumable, show_spent, tell_unrecorded
+from hazardmill.cli.run.work import resumable, show_spent, warn_unrecorded
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
 from hazardmill.ingest.intake import shelve
 from hazardmill.report.cost import cost
@@ -66,12 +66,12 @@ def preview(
         return
     if given["budget_id"] is not None:
         raise click.UsageError("runs on one store share a budget: give --keep with --budget-id, or leave it out")
-    with _thrown_away(place, config) as (store, config):
+    with _temporary_store(place, config) as (store, config):
         _preview(store, config, run_id, kept=False, as_json=as_json)
 
 
 @contextmanager
-def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunConfig]]:
+def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunConfig]]:
     """A store that is gone afterwards, with the records that a run on ``place`` would take from it.
 
     Raises:
@@ -109,14 +109,14 @@ def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_jso
     run, _ = Run.start(store, config, run_id)
     # Wider lines are hard to read.
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
-    told = Preview(run.selection, _nothing if as_json else _print, width)
+    told = Preview(run.selection, _print_nothing if as_json else _print, width)
     try:
         with run.under_way():
             asyncio.run(_work(run, told, RunProgress(len(run.selection), quiet=as_json)))
     finally:
         told.broken_off()
     if as_json:
-        print_json(_whole(run, kept))
+        print_json(_to_json(run, kept))
         return
     click.echo()
     show_spent(store, run_id)
@@ -133,10 +133,10 @@ async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
     async with run.session(progress.on_retry, told) as session:
         await session.work_through(run.batches(), told.ended)
-    tell_unrecorded(session.unrecorded)
+    warn_unrecorded(session.unrecorded)
 
 
-def _whole(run: Run, kept: bool) -> dict[str, Any]:
+def _to_json(run: Run, kept: bool) -> dict[str, Any]:
     """All that there is to say of the run, as JSON values: of each record what ``hazardmill why`` says."""
     stories = [tell(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
     return {
@@ -152,5 +152,5 @@ def _print(text: str) -> None:
     click.echo(text, nl=False)
 
 
-def _nothing(text: str) -> None:
+def _print_nothing(text: str) -> None:
     """Show nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hazardmill.cli.options import json_option, store_option
-from hazardmill.cli.run.config import otherwise
+from hazardmill.cli.run.config import override_config
 from hazardmill.cli.run.options import settings_options
 from hazardmill.cli.run.work import resumable, work_and_show
 from hazardmill.runs.run import Run
@@ -45,7 +45,7 @@ def resume(
     with resumable(store, run_id, begun=False):
         store.recover()
     found = Run.load(store, run_id)
-    config = otherwise(found.config, limits, given)
+    config = override_config(found.config, limits, given)
     if found.made.unknown and not as_json:
         names = " and ".join(found.made.unknown)
         click.echo(f"run {run_id} does not say with which {names} it was started: not compared", err=True)
@@ -57,6 +57,6 @@ def resume(
             started, intakes, f"run {started.run_id}, a child of {run_id}: {len(started.selection)} records", as_json
         )
         return
-    going_on = found.resumed(config)
+    going_on = found.resume(config)
     pending = len(going_on.pending())
     work_and_show(going_on, (), f"run {run_id}: {pending} of {len(going_on.selection)} records are left", as_json)

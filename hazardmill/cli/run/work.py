@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.options import lens_of, print_json
+from hazardmill.cli.options import print_json, write_lens
 from hazardmill.cli.progress import RunProgress
 from hazardmill.cli.rejects import show_rejects
 from hazardmill.errors import (
@@ -30,7 +30,7 @@ from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.report.wording import usd_per_task, usd_sum
 from hazardmill.reporting.numbers import plural, share, usd
-from hazardmill.runs.budgets import enough
+from hazardmill.runs.budgets import suggest_budget
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -56,13 +56,13 @@ def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dic
         StoreLocked: Another process works on the run.
         CorruptStore, SchemaMismatch: The store cannot be read.
     """
-    _tell_missing_engines(run)
-    with resumable(run.store, run.run_id, afterwards, wanted=lambda: _wanted(run)), run.under_way():
+    _warn_missing_engines(run)
+    with resumable(run.store, run.run_id, afterwards, wanted=lambda: _suggest_budget(run)), run.under_way():
         asyncio.run(_work(run, quiet))
     return run.counts()
 
 
-def _tell_missing_engines(run: Run) -> None:
+def _warn_missing_engines(run: Run) -> None:
     """Say which engines a cross-check will do without: tasks only say so one by one."""
     missing = [engine for engine in ENGINES if not available(engine)] if run.config.cross_check else []
     if missing:
@@ -74,10 +74,10 @@ def _tell_missing_engines(run: Run) -> None:
         )
 
 
-def _wanted(run: Run) -> float | None:
+def _suggest_budget(run: Run) -> float | None:
     """USD that should bring the run to its end."""
     limit = run.config.budget_usd
-    return None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+    return None if limit is None else suggest_budget(run.store, run.run_id, limit, len(run.selection))
 
 
 @contextmanager
@@ -148,13 +148,13 @@ async def _work(run: Run, quiet: bool) -> None:
     with RunProgress(sum(map(len, batches)), quiet=quiet) as progress:
         async with run.session(progress.on_retry) as session:
             await session.work_through(batches, progress)
-    tell_unrecorded(session.unrecorded)
+    warn_unrecorded(session.unrecorded)
     older = older_answers(run.store, run.run_id)
     if older is not None:
         click.echo(older, err=True)
 
 
-def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
+def warn_unrecorded(errors: Sequence[NotRecorded]) -> None:
     """Say of records that stay pending why, the first few one by one."""
     for error in errors[:_REASONS_SHOWN]:
         click.echo(f"stays pending: {error}", err=True)
@@ -215,7 +215,7 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
         if not as_json:
             show_spent(run.store, run.run_id, err=True)
         raise
-    lens_of(run.store)
+    write_lens(run.store)
     show(run.store, [run.run_id], as_json=as_json)
     if not as_json:
         show_spent(run.store, run.run_id)
