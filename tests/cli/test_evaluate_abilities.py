@@ -107,6 +107,6 @@ def test_what_a_stopped_run_has_is_kept(hazardmill: Hazardmill, release: Path, a
     asks(tires)
     words = ("evaluate", "abilities", "--release", release, *MODEL, "--out", "out", "--store", "store", "--json")
     ended = hazardmill(*words)
-    assert ended.code != 0 and "the same command goes on" in ended.err and not Path("out").exists()
+    assert ended.code != 0 and "the same command resumes" in ended.err and not Path("out").exists()
     backend = asks()
     assert hazardmill(*words).json["rows"] == 15 and backend.count() == 11

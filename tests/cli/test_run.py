@@ -490,7 +490,7 @@ def test_a_run_that_says_not_what_it_was_made_with_is_resumed_and_that_is_said(
         writer.append_sync({"runs": [{**row, "config": json.dumps(asked)}]})
     ended = hazardmill("run", "resume", "half", "--store", "s")
     assert ended.code == 0
-    assert "run half does not say with which prompts and jail it was started: not compared" in ended.err
+    assert "run half does not record which prompts and jail it was started with, so these are not compared" in ended.err
 
 
 # Listing

@@ -141,7 +141,7 @@ def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Pat
     row = store.rows("llm_calls")[0]
     with store.writer("r") as writer:
         writer.append_sync({"llm_calls": [{**row, "usd": None, "usd_upper": None}]})
-    assert spent_upper(store, "r") is None
+    assert bound_spending(store, "r") is None
     with pytest.raises(SettingsError, match="the cost of attempts in run r is unknown"):
         worked(run.resumed(config(notes, budget_usd=1.0)))
     assert max(store.rows("runs"), key=lambda row: row["sequence"])["state"] == "stopped"

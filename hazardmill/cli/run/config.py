@@ -1,4 +1,4 @@
-"""The configuration of a run that its options make."""
+"""The configuration of a run from command-line options."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def new_config(
     replay: str | None,
     given: dict[str, Any],
 ) -> RunConfig:
-    """The configuration of a new run: options, then settings (docs/settings.md), then defaults.
+    """Return the configuration of a new run: options first, then settings (docs/settings.md), then defaults.
 
     Args:
         sources: Names of sources.
         inputs: ``[SOURCE=]PATH``.
         wheres: ``[SOURCE:]NAME=VALUE``.
         limits: ``[SOURCE=]N``.
-        replay: Store to answer from; empty for the run's own.
-        given: All other options by name; null or empty for those not given.
+        replay: Store to answer from; empty for the run's own, None for no replay.
+        given: All other options by name; None or empty if not given.
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
@@ -49,13 +49,18 @@ def new_config(
 
 
 def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
-    """A run's configuration with what options say otherwise.
+    """Return a run's configuration with the given options changed.
+
+    Args:
+        config: The configuration that the run was started with.
+        limits: ``[SOURCE=]N``.
+        given: All other options by name; None or empty if not given.
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
     """
     values = fit_deadline(read_given(given), config.deadline_s)
-    # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
+    # A new model replaces the old one in all stages that shared it; a stage with a model of its own keeps that.
     author = values.pop("model", None) or config.models.author
     models = {
         stage: values.pop(f"{stage}_model", None) or (author if old == config.models.author else old)
@@ -72,7 +77,7 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
             raise no_server(author)
         values["api_base"] = None
     if values.get("budget_usd", ...) is None:
-        # A budget that is lifted is shared with nobody.
+        # Without a limit there is nothing to share.
         values.setdefault("budget_id", None)
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
@@ -86,5 +91,5 @@ def _limit(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise click.BadParameter(f"{text!r} is no number of records", param_hint="--limit")
+        raise click.BadParameter(f"{text!r} is not a number of records", param_hint="--limit")
     return int(text)

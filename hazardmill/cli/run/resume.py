@@ -18,7 +18,7 @@ from hazardmill.store_access import open_store
 
 @click.command(epilog="Example: hazardmill run resume generate-20260131-235959-1a2b3c")
 @click.argument("run_id")
-@click.option("--child", is_flag=True, help="Start a run of its own with what changed; it reuses what did not.")
+@click.option("--child", is_flag=True, help="Start a new run with the changes; it reuses what they do not affect.")
 @click.option("--child-id", help="Name of the child run [default: from the time].")
 @settings_options
 @store_option
@@ -32,12 +32,12 @@ def resume(
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Go on with a run that was stopped or killed; what is done or paid for is not done again.
+    """Resume a run that was stopped or killed; nothing is done or paid for twice.
 
-    A run goes on with the settings it was started with; options may repeat them. What alters no result (budget, limits,
-    deadline, timeout, batch size, concurrency, cross-check share) may differ, and then holds for later resumes too.
-    Where anything else differs, or prompts, the jail's layers or hazardmill changed meanwhile, it says what, and does
-    nothing: `--child` starts a run of its own on the same records.
+    A run keeps the settings it was started with; options may repeat them. Options that do not alter results (budget,
+    limits, deadline, timeout, batch size, concurrency, cross-check share) may differ, and then apply to later resumes
+    too. If anything else differs, or prompts, the jail's layers or hazardmill have changed, the command lists the
+    changes and does nothing: `--child` starts a new run on the same records.
     """
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")
@@ -48,7 +48,9 @@ def resume(
     config = override_config(found.config, limits, given)
     if found.made.unknown and not as_json:
         names = " and ".join(found.made.unknown)
-        click.echo(f"run {run_id} does not say with which {names} it was started: not compared", err=True)
+        click.echo(
+            f"run {run_id} does not record which {names} it was started with, so these are not compared", err=True
+        )
     if child:
         child_id = child_id or new_run_id("generate")
         with resumable(store, child_id, begun=False):

@@ -74,9 +74,9 @@ def test_another_address_demands_tokens(hazardmill, given):
 
 
 def test_a_token_is_taken_back(hazardmill):
-    assert hazardmill("token", "ada", "--withdraw").out == "ada: there was none\n"
+    assert hazardmill("token", "ada", "--withdraw").out == "ada: there was no token\n"
     hazardmill("token", "ada")
-    assert hazardmill("token", "ada", "--withdraw").out == "ada: their sessions are over\n"
+    assert hazardmill("token", "ada", "--withdraw").out == "ada: token revoked, sessions ended\n"
     assert json.loads(hazardmill("token", "ada", "--withdraw", "--json").out)["withdrawn"] is False
 
 
