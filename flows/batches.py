@@ -1,4 +1,4 @@
-"""The Prefect tasks of a generation run: one that begins it, and one a batch; and the way through them."""
+"""The Prefect tasks of a generation run, one to start it and one per batch, and the loop over its batches."""
 
 from __future__ import annotations
 
@@ -34,29 +34,27 @@ class Generated(BaseModel):
 
 
 class Batch(BaseModel):
-    """What came of a batch."""
+    """The result of a batch: records by outcome, and the message of the budget if it was reached."""
 
     counts: dict[str, int]
-    """Records by outcome."""
     out_of_money: str | None = None
-    """What the budget said, where it was reached."""
 
 
 @task(name="start-run", persist_result=False, cache_policy=NO_CACHE)
 async def start_run(store: Store, config: RunConfig, run_id: str) -> Run:
-    """Take in the inputs and write down what is to be done."""
+    """Read the inputs and write down what the run is going to do."""
     run, _ = await asyncio.to_thread(Run.start, store, config, run_id)
     return run
 
 
 class Milling:
-    """A run at work: one session for all its batches, and a new one after whatever ended a batch early.
+    """A run at work: one session for all its batches, and a new one after any error.
 
-    Opening one takes the longer the more the store holds. It is not gone on with after an error: what it took for
-    done need not be written down.
+    Opening a session takes longer the more the store holds. It is not reused after an error, because it may count rows
+    as done that were never written.
 
     Args:
-        run: The run, kept from others (``Run.under_way``).
+        run: The run, locked by ``Run.under_way``.
         progress: Counts its records.
     """
 
@@ -81,7 +79,7 @@ class Milling:
         await self._progress.show()
 
     async def work(self, ordinals: list[int]) -> Counter[str]:
-        """Work on what is pending of a batch; records by outcome."""
+        """Work on the pending records of a batch, and return its records by outcome."""
         try:
             session = self._session or await self._open_session()
             others = await asyncio.to_thread(spent_by_others, self._run)
@@ -122,7 +120,7 @@ class Milling:
     cache_policy=NO_CACHE,
 )
 async def mill_batch(milling: Milling, number: int, ordinals: list[int]) -> Batch:
-    """Work on one batch. What it has done stays in the store, so a retry goes on where it stopped."""
+    """Work on one batch. Finished records stay in the store, so a retry resumes where it stopped."""
     try:
         return Batch(counts=dict(await milling.work(ordinals)))
     except BudgetReached as error:
@@ -130,7 +128,7 @@ async def mill_batch(milling: Milling, number: int, ordinals: list[int]) -> Batc
 
 
 async def work_through(run: Run) -> State[Generated]:
-    """Work on what is pending, and say how that ended."""
+    """Work on everything pending, and return the state that describes how the run ended."""
     progress, said, published = await Progress.begin(run), None, time.monotonic()
     try:
         with resumable(run), run.under_way():

@@ -121,7 +121,7 @@ def test_contradictions_by_text_fail_those_by_structure_alone_do_not(hazardmill:
     assert ended.code == 1
     assert (
         "contradictory labels, near text: 1\n"
-        "  neiss-3 and neiss-1: danger_type thermal, there mechanical; entity_in_danger robot, there human\n"
+        "  neiss-3 and neiss-1: danger_type thermal against mechanical; entity_in_danger robot against human\n"
     ) in ended.out
 
 
