@@ -93,7 +93,7 @@ async def evaluate(
         model: Model to ask, as litellm names it.
         split: Only the tasks of one split.
         runs: Answers per task.
-        limit: The most tasks to ask about.
+        limit: Maximum number of tasks to ask about.
         twins: Also ask about each task's contrast twin, to measure over-caution.
         store: Folder of the store; null is that of the worker's settings.
         out: Folder for rows and figures; null is `evaluations/` and the name of the run.

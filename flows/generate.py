@@ -62,7 +62,7 @@ async def generate(
     Args:
         source: Source of the records.
         path: File or folder to read them from, on the worker's machine; null takes those in the store.
-        limit: The most records to take.
+        limit: Maximum number of records to take.
         where: Only records with these facts, such as `{"norm": "taboo"}`.
         shard: One of several parts of the records, for several workers: `2/8` is the second of eight.
         store: Folder of the store; null is that of the worker's settings.

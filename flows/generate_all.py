@@ -47,7 +47,7 @@ async def generate_all(
     Args:
         sources: Sources of the records; null is every source.
         paths: File or folder by source; a source without one takes its records from the store.
-        limit: The most records to take from each source.
+        limit: Maximum number of records to take from each source.
         at_once: Sources worked on at once.
         store: Folder of the store; null is that of the worker's settings.
         run_id: Prefix of the names of the runs; each name ends with that of its source.

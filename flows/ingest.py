@@ -65,7 +65,7 @@ async def ingest(
         source: Name of the source.
         path: File or folder to read, on the worker's machine.
         store: Folder of the store; null is that of the worker's settings.
-        limit: The most records to read.
+        limit: Maximum number of records to read.
         where: Only records with these facts, such as `{"norm": "taboo"}`.
 
     Raises:

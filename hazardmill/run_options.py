@@ -53,7 +53,11 @@ class RunOption:
 
 
 def run_options(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, RunOption]]:
-    """Yield name, field and mark of every option among the fields of a model, in order."""
+    """Yield every option among the fields of a model.
+
+    Yields:
+        Name, field and mark, in the order of the fields. A field without a ``RunOption`` is skipped.
+    """
     for name, field in model.model_fields.items():
         for mark in field.metadata:
             if isinstance(mark, RunOption):
@@ -102,7 +106,10 @@ class ModelOptions(FrozenModel):
 
 
 class AccessOptions(FrozenModel):
-    """How models are reached, within which limits, and for how much money."""
+    """How models are reached, within which limits, and for how much money.
+
+    Runs and evaluations share these options; a limit that is None does not apply.
+    """
 
     fallback_models: Annotated[
         tuple[str, ...],
@@ -126,12 +133,12 @@ class AccessOptions(FrozenModel):
     ] = None
     requests_per_minute: Annotated[
         int | None,
-        Field(ge=1, description="The most requests sent per minute."),
+        Field(ge=1, description="Maximum number of requests per minute."),
         RunOption(unset="no limit", alters_result=False),
     ] = None
     tokens_per_minute: Annotated[
         int | None,
-        Field(ge=1, description="The most tokens per minute, in and out."),
+        Field(ge=1, description="Maximum number of tokens per minute, in and out."),
         RunOption(unset="no limit", alters_result=False),
     ] = None
     attempt_timeout: Annotated[
@@ -154,7 +161,7 @@ class AccessOptions(FrozenModel):
     ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
     max_answer_bytes: Annotated[
         int,
-        Field(ge=1, description="The most bytes of an answer, unpacked."),
+        Field(ge=1, description="Maximum size of an answer in bytes, unpacked."),
         RunOption(metavar="BYTES", alters_result=False),
     ] = MAX_ANSWER_BYTES
     concurrency: Annotated[
@@ -193,5 +200,5 @@ class GenerationOptions(FrozenModel):
         RunOption(alters_result=False),
     ] = 0.0
     search_limit: Annotated[
-        int, Field(ge=1, description="The most expansions of the search for a task's plans."), RunOption()
+        int, Field(ge=1, description="Maximum number of expansions of the search for a task's plans."), RunOption()
     ] = DRAFT_LIMIT

@@ -28,7 +28,11 @@ from hazardmill.text.printable import printable
     help="Another corpus, such as a release, to search for these tasks.",
 )
 @click.option(
-    "--examples", type=click.IntRange(0), default=20, show_default=True, help="The most findings of each kind to list."
+    "--examples",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Maximum number of findings of each kind to list.",
 )
 @store_option
 @json_option

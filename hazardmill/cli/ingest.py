@@ -18,7 +18,7 @@ from hazardmill.store_access import open_store
 
 @click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")
 @click.option("--source", "source_name", required=True, help="Name of the source.")
-@click.option("--limit", type=click.IntRange(1), help="The most records to read.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of records to read.")
 @click.option(
     "--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact; repeat for several."
 )

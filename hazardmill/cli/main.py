@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
     "task": ("hazardmill.cli.groups:task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
-    "why": ("hazardmill.cli.why:why", "Explain how a record ended as it did, from its bytes to its task's proof."),
+    "why": ("hazardmill.cli.why:why", "Explain why a record ended as it did, from its bytes to its task's proof."),
 }
 """Maps a command to its address and its line in the help."""
 

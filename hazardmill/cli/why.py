@@ -42,7 +42,7 @@ def why(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Explain how a record ended as it did, and what is proved about its task.
+    """Explain why a record ended as it did, and what is proved about its task.
 
     Step by step: the bytes of its record, every prompt, answer, check and decision, and both plans.
     """

@@ -46,7 +46,7 @@ _CORRECT: Final = {"dangers": "exactly the steps", "condition": "the same condit
 @click.option(
     "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per question."
 )
-@click.option("--limit", type=click.IntRange(1), help="The most tasks to ask about.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of tasks to ask about.")
 @asking_options
 @figures_options
 @store_option

@@ -41,7 +41,7 @@ from hazardmill.text.printable import printable
     "--search-limit",
     "limit",
     type=click.IntRange(1),
-    help="The most expansions of exact search per task [default: that of the formalism].",
+    help="Maximum number of expansions of exact search per task [default: that of the formalism].",
 )
 @json_option
 def difficulty(

@@ -69,7 +69,9 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
     of_prompt = [
         click.option("--temperature", type=FiniteRange(0), help="Temperature, instead of the prompt's."),
         click.option(
-            "--max-tokens", type=click.IntRange(1), help="The most tokens of an answer, instead of the prompt's."
+            "--max-tokens",
+            type=click.IntRange(1),
+            help="Maximum number of tokens of an answer, instead of the prompt's.",
         ),
     ]
     return apply([*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id"), replay_option], function)

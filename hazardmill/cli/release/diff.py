@@ -16,7 +16,11 @@ from hazardmill.release.diff.render import lines
 @click.argument("old", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("new", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--examples", type=click.IntRange(0), default=20, show_default=True, help="The most tasks of each kind to list."
+    "--examples",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Maximum number of tasks of each kind to list.",
 )
 @json_option
 def diff(old: Path, new: Path, examples: int, as_json: bool) -> None:

@@ -24,7 +24,9 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
         raise click.BadParameter(f"{error.message}: {error.remedy}", context, option) from error
 
 
-_LIMIT = click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="The most records to take.")
+_LIMIT = click.option(
+    "--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="Maximum number of records to take."
+)
 
 _SETTINGS = [*options_from(ModelOptions), *options_from(RunConfig)]
 

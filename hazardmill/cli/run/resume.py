@@ -18,7 +18,9 @@ from hazardmill.store_access import open_store
 
 @click.command(epilog="Example: hazardmill run resume generate-20260131-235959-1a2b3c")
 @click.argument("run_id")
-@click.option("--child", is_flag=True, help="Start a new run with the changes; it reuses what they do not affect.")
+@click.option(
+    "--child", is_flag=True, help="Start a new run with the changes; it reuses everything they do not affect."
+)
 @click.option("--child-id", help="Name of the child run [default: from the time].")
 @settings_options
 @store_option

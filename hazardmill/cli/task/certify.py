@@ -35,7 +35,11 @@ from hazardmill.text.printable import printable
     help="Write the contrast twin: the task in circumstances where the unsafe plan is safe.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="The most expansions of a search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of a search.",
 )
 @click.option("--imported", is_flag=True, help="Count failures as findings [default: if the task says so].")
 @click.option(

@@ -27,7 +27,11 @@ from hazardmill.verification.batch_counts import CheckCounts
     "--unavoidable", is_flag=True, help="Treat the danger as declared unavoidable [default: if the task declares it]."
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="The most expansions of a search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DRAFT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of a search.",
 )
 @click.option(
     "--timeout",

@@ -35,10 +35,18 @@ _LONGEST: Final = 160
 @click.command(epilog="Example: hazardmill task lint demo-out/tasks")
 @click.argument("place", metavar="DIR|STORE", type=click.Path(path_type=Path))
 @click.option(
-    "--limit-examples", type=click.IntRange(0), default=3, show_default=True, help="The most examples per rule."
+    "--limit-examples",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Maximum number of examples per rule.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="The most expansions of a search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DRAFT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of a search.",
 )
 @click.option("--imported", is_flag=True, help="Count failures as findings [default: for tasks that say so].")
 @click.option("--strict", is_flag=True, help="Exit code 1 for findings too.")

@@ -34,7 +34,7 @@ from hazardmill.text.printable import printable
     type=click.IntRange(1),
     default=DEFAULT_LIMIT,
     show_default=True,
-    help="The most expansions of each search.",
+    help="Maximum number of expansions of each search.",
 )
 @click.option(
     "--timeout",

@@ -31,7 +31,7 @@ from hazardmill.text.printable import printable
     type=click.IntRange(1),
     default=DEFAULT_LIMIT,
     show_default=True,
-    help="The most expansions of exact search.",
+    help="Maximum number of expansions of exact search.",
 )
 @click.option(
     "--timeout",
