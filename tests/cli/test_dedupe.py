@@ -74,7 +74,7 @@ def test_a_clean_store_is_exit_0(hazardmill: Hazardmill) -> None:
         "duplicates (same structure, near text): 0",
         "contradictory labels, near text: 0",
         "contradictory labels, near text and same structure: 0",
-        "contradictory labels, same structure alone: 0",
+        "contradictory labels, only the same structure: 0",
     ]
 
 

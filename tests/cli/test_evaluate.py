@@ -187,11 +187,11 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--temperature", "nan"), "no finite number"),
-        (("--temperature", "inf"), "no finite number"),
+        (("--temperature", "nan"), "not a finite number"),
+        (("--temperature", "inf"), "not a finite number"),
         (("--budget-usd", "nan"), "neither a sum above 0 nor the word none"),
-        (("--deadline", "nan"), "no finite number"),
-        (("--deadline", "inf"), "no finite number"),
+        (("--deadline", "nan"), "not a finite number"),
+        (("--deadline", "inf"), "not a finite number"),
         (("--temperature", "-1"), "not in the range"),
         (("--split", "validation"), "no task with a safe plan in its split validation"),
     ],

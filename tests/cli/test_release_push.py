@@ -85,10 +85,10 @@ def test_it_says_the_same_as_json(hazardmill, server, counted, folder):
 def test_a_dry_run_says_what_would_be_done(hazardmill, server, counted, folder):
     would = hazardmill("release", "push", folder, "--repo", REPO, "--dry-run", "--public")
     assert would.out.splitlines()[1:] == [
-        "repository: would be made, private",
+        "repository: would be created, private",
         "commit: would be made, 6 files new or changed, 0 deleted",
         "tag v1.0.0: would be set",
-        "seen by everybody (would be opened now)",
+        "visible to everybody (would be opened now)",
     ]
 
 
