@@ -224,7 +224,7 @@ def test_a_store_without_records_says_how_to_get_them(hazardmill: Hazardmill, ne
     assert "no record of neiss to work on in the store s" in ended.err and fetch in ended.err
     assert hazardmill("ingest", "--source", "neiss", neiss, "--store", "s").code == 0
     ended = hazardmill(*words, "--where", "diagnosis=nothing-of-the-kind")
-    assert ended.code == 3 and "none of those in the store meets --where" in ended.err
+    assert ended.code == 3 and "none of those in the store matches --where" in ended.err
 
 
 def test_options_of_models_and_money_make_the_configuration(generate: Hazardmill, hazardmill: Hazardmill) -> None:
