@@ -120,7 +120,9 @@ def test_whole_sources_are_drawn_where_they_are_wanted(hazardmill: Hazardmill, r
     assert told["source"].endswith("(0.0% to 100.0%)") and not told["task"].endswith("(0.0% to 100.0%)"), told
 
 
-@pytest.mark.parametrize(("levels", "says"), [("3", "cannot inject 3"), ("2;4", "not a list of whole"), ("", "numbers")])
+@pytest.mark.parametrize(
+    ("levels", "says"), [("3", "cannot inject 3"), ("2;4", "not a list of whole"), ("", "numbers")]
+)
 def test_other_levels_are_refused(hazardmill: Hazardmill, release: Path, asks: Any, levels: str, says: str) -> None:
     backend = asks()
     ended = hazardmill(*words(release, "--inject", "actions", "--levels", levels))

@@ -143,7 +143,7 @@ def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Pat
         writer.append_sync({"llm_calls": [{**row, "usd": None, "usd_upper": None}]})
     assert bound_spending(store, "r") is None
     with pytest.raises(SettingsError, match="the cost of attempts in run r is unknown"):
-        worked(run.resumed(config(notes, budget_usd=1.0)))
+        worked(run.resume(config(notes, budget_usd=1.0)))
     assert max(store.rows("runs"), key=lambda row: row["sequence"])["state"] == "stopped"
 
 
