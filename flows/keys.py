@@ -40,7 +40,7 @@ async def keys_for(access: ModelAccess) -> AsyncIterator[None]:
 
     If there is neither a variable nor a block, nothing is reported: the backend decides whether a key is needed.
     """
-    names = await asyncio.to_thread(needed_keys, access.asked) if access.backend == "litellm" else []
+    names = await asyncio.to_thread(needed_keys, access.all_models) if access.backend == "litellm" else []
     # A key that another flow of this process took from a block must stay set until this flow ends too.
     names += [name for name in _lent if name not in names]
     taken: list[str] = []
