@@ -1,1 +1,1 @@
-"""Prefect flows: thin wiring of the library's stages, one flow a file."""
+"""Prefect flows, which only connect the library's stages, one flow per file."""

@@ -1,4 +1,4 @@
-"""What is done once several runs have ended: a look for duplicates among all tasks, and one report."""
+"""What follows once several runs have ended: a search for duplicates among all tasks, and one report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,16 @@ from hazardmill.store.store import Store
 
 @task(name="dedupe", persist_result=False, cache_policy=NO_CACHE)
 async def dedupe(store: Store) -> dict[str, Any]:
-    """Look for duplicates among the tasks of a store. In a process of its own: it takes gigabytes of a large store."""
+    """Look for duplicates among the tasks of a store.
+
+    This runs in a process of its own, because a large store takes gigabytes of memory.
+
+    Returns:
+        What ``hazardmill dedupe --json`` prints; empty if there is no task.
+
+    Raises:
+        HazardmillError: The command failed.
+    """
     words = [sys.executable, "-m", "hazardmill.cli.main", "dedupe", "--json", "--store", store.address]
     process = await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
     try:
@@ -31,7 +40,7 @@ async def dedupe(store: Store) -> dict[str, Any]:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    # 1 is that something was found, 3 that there is no task.
+    # 1: something was found. 3: there is no task.
     if process.returncode not in (0, 1, 3):
         raise HazardmillError(f"dedupe ended with status {process.returncode}: {err.decode(errors='replace')[-500:]}")
     found: dict[str, Any] = json.loads(out) if process.returncode != 3 else {}
@@ -43,12 +52,12 @@ async def dedupe(store: Store) -> dict[str, Any]:
 
 @task(name="report", persist_result=False, cache_policy=NO_CACHE)
 def write_page(store: Store, run_ids: list[str], name: str) -> Path:
-    """Write the report of all the runs, as one page."""
+    """Write one report on all the runs, as a page."""
     return write_report(store, run_ids, report_path(store, name))
 
 
 def write_views(run: Run) -> None:
-    """Write the store's DuckDB file; a run is complete without it."""
+    """Write the store's DuckDB file; if that fails, the run is complete without it."""
     try:
         run.store.write_lens()
     except StoreError as error:

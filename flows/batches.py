@@ -1,4 +1,4 @@
-"""The Prefect tasks of a generation run: one that begins it, and one a batch; and the way through them."""
+"""The Prefect tasks of a generation run, one to start it and one per batch, and the loop over its batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from prefect.client.schemas.objects import State
 from pydantic import BaseModel, Field
 
 from flows.afterwards import write_views
-from flows.budget import Thresholds, spent_by_others, teller
-from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_recorded
-from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
+from flows.budget import Thresholds, spent_by_others, threshold_emitter
+from flows.endings import complete_run, in_words, may_be_accident, resumable, stop_run, warn_unrecorded
+from flows.publishing import PUBLISH_EVERY_S, Progress, publish, watch_progress
 from hazardmill.errors import BudgetReached
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.run import Run
@@ -34,29 +34,27 @@ class Generated(BaseModel):
 
 
 class Batch(BaseModel):
-    """What came of a batch."""
+    """The result of a batch: records by outcome, and the message of the budget if it was reached."""
 
     counts: dict[str, int]
-    """Records by outcome."""
     out_of_money: str | None = None
-    """What the budget said, where it was reached."""
 
 
 @task(name="start-run", persist_result=False, cache_policy=NO_CACHE)
 async def start_run(store: Store, config: RunConfig, run_id: str) -> Run:
-    """Take in the inputs and write down what is to be done."""
+    """Read the inputs and write down what the run is going to do."""
     run, _ = await asyncio.to_thread(Run.start, store, config, run_id)
     return run
 
 
 class Milling:
-    """A run at work: one session for all its batches, and a new one after whatever ended a batch early.
+    """A run at work: one session for all its batches, and a new one after any error.
 
-    Opening one takes the longer the more the store holds. It is not gone on with after an error: what it took for
-    done need not be written down.
+    Opening a session takes longer the more the store holds. It is not reused after an error, because it may count rows
+    as done that were never written.
 
     Args:
-        run: The run, kept from others (``Run.under_way``).
+        run: The run, locked by ``Run.under_way``.
         progress: Counts its records.
     """
 
@@ -75,38 +73,38 @@ class Milling:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._session is not None:
-            tell_recorded(self._run, self._session.unrecorded)
+            warn_unrecorded(self._run, self._session.unrecorded)
         self._session = None
         await self._open.__aexit__(kind, error, trace)
         await self._progress.show()
 
     async def work(self, ordinals: list[int]) -> Counter[str]:
-        """Work on what is pending of a batch; records by outcome."""
+        """Work on the pending records of a batch, and return its records by outcome."""
         try:
-            session = self._session or await self._opened()
+            session = self._session or await self._open_session()
             others = await asyncio.to_thread(spent_by_others, self._run)
-            return await self._worked(session, [each for each in ordinals if each in self._pending], others)
+            return await self._work_in(session, [each for each in ordinals if each in self._pending], others)
         except BaseException as error:
             await self.__aexit__(type(error), error, error.__traceback__)
             raise
 
-    async def _opened(self) -> Session:
+    async def _open_session(self) -> Session:
         session = await self._open.enter_async_context(self._run.session())
         self._pending = set(self._run.pending())
         self._progress.done = self._progress.total - len(self._pending)
         self._session = session
         return session
 
-    async def _worked(self, session: Session, ordinals: list[int], others: float) -> Counter[str]:
+    async def _work_in(self, session: Session, ordinals: list[int], others: float) -> Counter[str]:
         budget = session.budget
         if budget is None:
-            async with looked_at(self._progress, lambda: None):
+            async with watch_progress(self._progress, lambda: None):
                 return await session.work(ordinals, self._progress)
         if self._watch is None:
-            self._watch = Thresholds(budget.limit_usd, others + budget.spent_usd, await teller(self._run))
+            self._watch = Thresholds(budget.limit_usd, others + budget.spent_usd, await threshold_emitter(self._run))
         watch = self._watch
         try:
-            async with looked_at(self._progress, lambda: watch.see(others + budget.spent_usd)):
+            async with watch_progress(self._progress, lambda: watch.see(others + budget.spent_usd)):
                 return await session.work(ordinals, self._progress)
         except BudgetReached:
             watch.reached(others + budget.spent_usd)
@@ -122,7 +120,7 @@ class Milling:
     cache_policy=NO_CACHE,
 )
 async def mill_batch(milling: Milling, number: int, ordinals: list[int]) -> Batch:
-    """Work on one batch. What it has done stays in the store, so a retry goes on where it stopped."""
+    """Work on one batch. Finished records stay in the store, so a retry resumes where it stopped."""
     try:
         return Batch(counts=dict(await milling.work(ordinals)))
     except BudgetReached as error:
@@ -130,7 +128,7 @@ async def mill_batch(milling: Milling, number: int, ordinals: list[int]) -> Batc
 
 
 async def work_through(run: Run) -> State[Generated]:
-    """Work on what is pending, and say how that ended."""
+    """Work on everything pending, and return the state that describes how the run ended."""
     progress, said, published = await Progress.begin(run), None, time.monotonic()
     try:
         with resumable(run), run.under_way():
@@ -146,4 +144,4 @@ async def work_through(run: Run) -> State[Generated]:
         await publish(run)
     write_views(run)
     result = Generated(run_id=run.run_id, store=run.store.path, counts=run.counts())
-    return completed(run, in_words(result.counts), result) if said is None else budget_reached(run, said, result)
+    return complete_run(run, in_words(result.counts), result) if said is None else stop_run(run, said, result)

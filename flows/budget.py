@@ -1,4 +1,4 @@
-"""Events at 50, 80, 100 % of a budget, each once; ``automations/budget.yaml`` pauses a deployment at the last."""
+"""Events at 50, 80 and 100 % of a budget, once each; ``automations/budget.yaml`` pauses a deployment at the last."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from prefect import runtime
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
-from hazardmill.runs.budgets import spent_upper
+from hazardmill.runs.budgets import bound_spending
 from hazardmill.runs.run import Run
 
 THRESHOLDS: Final = (50, 80, 100)
-"""Percent of a budget."""
+"""Percentages of a budget."""
 EVENT: Final = "hazardmill.budget.{percent}"
 
 
 class Thresholds:
-    """Watches what is spent of one budget.
+    """Reports the thresholds that the spending of one budget passes, once each.
 
     Args:
         limit_usd: The budget.
-        spent_usd: What was spent of it before: thresholds up to there have been told.
-        tell: Told of a threshold, with what is spent.
+        spent_usd: What was spent before; thresholds up to this have been reported.
+        tell: Called with the percentage of a threshold and the USD spent.
     """
 
     def __init__(self, limit_usd: float, spent_usd: float, tell: Callable[[int, float], None]) -> None:
@@ -34,31 +34,37 @@ class Thresholds:
         self._left = [percent for percent in THRESHOLDS if spent_usd * 100 < percent * limit_usd]
 
     def see(self, spent_usd: float) -> None:
-        """Take in what is spent now."""
+        """Update what has been spent, in USD."""
         while self._left and spent_usd * 100 >= self._left[0] * self._limit:
             self._tell(self._left.pop(0), spent_usd)
 
     def reached(self, spent_usd: float) -> None:
-        """Nothing more can be sent: that is all of the budget, though what is left may be more than nothing."""
+        """Report the remaining thresholds, or the last one again.
+
+        No further request fits, so the budget counts as used up even if something is left.
+        """
         for percent in self._left or [THRESHOLDS[-1]]:
             self._tell(percent, spent_usd)
         self._left = []
 
 
 def spent_by_others(run: Run) -> float:
-    """USD that other runs spent of the budget that this one shares; what nobody can bound is left out."""
+    """Return what other runs spent of the budget that this one shares, in USD.
+
+    Runs whose spending has no upper bound are left out.
+    """
     shared = run.config.budget_id
     if shared is None:
         return 0.0
     rows = run.store.rows("runs", {"kind": "generate"}, ["run_id", "sequence", "config"])
-    # As each was last gone on with: a run may have come to share the budget later than it began.
+    # The latest configuration counts: a run may have come to share the budget only when it was resumed.
     newest = {row["run_id"]: row["config"] for row in sorted(rows, key=lambda row: row["sequence"])}
     others = {name for name, config in newest.items() if json.loads(config).get("budget_id") == shared} - {run.run_id}
-    return sum(spent_upper(run.store, other) or 0.0 for other in others)
+    return sum(bound_spending(run.store, other) or 0.0 for other in others)
 
 
-async def teller(run: Run) -> Callable[[int, float], None]:
-    """Something that emits the event of a threshold, in the name of the deployment that was started."""
+async def threshold_emitter(run: Run) -> Callable[[int, float], None]:
+    """Return a function that emits the event of a threshold for the deployment that was started."""
     related = await _deployment()
     name, limit = run.config.budget_id or run.run_id, run.config.budget_usd
 
@@ -68,7 +74,7 @@ async def teller(run: Run) -> Callable[[int, float], None]:
             resource={"prefect.resource.id": f"hazardmill.budget.{name}", "prefect.resource.name": name},
             related=related,
             payload={"run_id": run.run_id, "percent": percent, "spent_usd": spent_usd, "limit_usd": limit},
-            # The server keeps one event of an id: a flow that is retried after a kill may tell it again.
+            # The server keeps one event per id, so a flow that is retried after a kill may emit it again.
             id=uuid5(NAMESPACE_URL, f"hazardmill:{name}:{limit}:{percent}"),
         )
 
@@ -76,7 +82,7 @@ async def teller(run: Run) -> Callable[[int, float], None]:
 
 
 async def _deployment() -> list[dict[str, str]]:
-    """The deployment of the outermost flow: one of several flows within a run has none of its own."""
+    """Return the deployment of the outermost flow, because a flow within another one has none of its own."""
     root = runtime.flow_run.root_flow_run_id
     if not root:
         return []

@@ -1,4 +1,4 @@
-"""Check anew what a store holds: executions and duplicates, in chunks on a Dask cluster."""
+"""Checks a store again, executions and duplicates, in chunks on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _LISTED = 20
 
 
 class Checked(BaseModel):
-    """What came out of a check."""
+    """The result of a check."""
 
     store: str = Field(description="Path or address.")
-    executions: RecheckSummary | None = Field(description="Null where they were not asked for.")
-    tasks: int | None = Field(description="Tasks compared with one another; null where that was not asked for.")
+    executions: RecheckSummary | None = Field(description="Null if they were not asked for.")
+    tasks: int | None = Field(description="Tasks compared with one another; null if that was not asked for.")
     duplicates: list[NearDuplicate]
 
 
 def runner(settings: Settings) -> TaskRunner[PrefectFuture[Any]]:
-    """The cluster of the settings, else one of its own on this machine, a process a core, reachable from here alone."""
-    # A thread a worker: proofs are computed in Python, and a worker that is lost takes one chunk along.
+    """Return the task runner for the Dask cluster of the settings, or for a local one with a process per core."""
+    # One thread per worker: proofs are computed in Python, and a lost worker loses only one chunk.
     own: dict[str, Any] = {"host": "127.0.0.1", "threads_per_worker": 1, "dashboard_address": None}
-    # Even without a dashboard a scheduler serves its health, by default on one port that all of them want.
+    # Even without a dashboard a scheduler serves its health, by default on one port for all of them.
     own["scheduler_kwargs"] = {"dashboard_address": "127.0.0.1:0"}
     there = settings.dask_address
     chosen = DaskTaskRunner(address=there) if there else DaskTaskRunner(cluster_kwargs=own)
@@ -49,24 +49,24 @@ def runner(settings: Settings) -> TaskRunner[PrefectFuture[Any]]:
 
 @task(name="check-drafts", task_run_name="drafts-{number}", retries=1, persist_result=False)
 def check_drafts(store: str, number: int, chunk: Chunk, jail: JailProfile) -> RecheckSummary:
-    """Execute the drafts of a chunk again, in the jail of the machine that this runs on."""
+    """Execute the drafts of a chunk again, in the jail of the machine this runs on."""
     return recheck(Store.open(store), chunk, jail=jail)
 
 
 @task(name="name-structures", task_run_name="structures-{number}", retries=1, persist_result=False)
 def name_structures(store: str, number: int, task_ids: tuple[str, ...]) -> dict[str, str]:
-    """Structure ids of tasks, computed again."""
+    """Compute the structure ids of tasks again."""
     return structures_of(Store.open(store), task_ids)
 
 
 @task(name="compare-texts", task_run_name="texts-{number}", retries=1, persist_result=False)
 def compare_texts(store: str, number: int, chunk: tuple[tuple[str, ...], ...]) -> list[NearDuplicate]:
-    """Which tasks of one structure repeat an earlier one of it."""
+    """Find the tasks that repeat an earlier one of the same structure."""
     return alike_in(Store.open(store), chunk)
 
 
 def run_name() -> str:
-    """The store, and the date."""
+    """Return the name of the flow run: the store and the date."""
     given: dict[str, Any] = runtime.flow_run.parameters
     return f"{given.get('store') or load_settings().store} {datetime.now(UTC):%Y-%m-%d}"
 
@@ -81,25 +81,26 @@ def check(
     tasks_a_task: ChunkSize = TASKS,
     jail: JailProfile | None = None,
 ) -> Checked:
-    """Prove again what a store says: **executes** its drafts anew, and looks for **duplicates** among all its tasks.
+    """Check a store again: **execute** its drafts, and look for **duplicates** among all its tasks.
 
-    Nothing is written there. The artifact `check` lists what differs: of another version, a slower machine, or damaged.
+    Nothing is written to the store. The artifact `check` lists what differs: the work of another version or a slower
+    machine, or damage.
 
-    Work goes to the Dask scheduler that the setting `dask_address` names, else to a cluster on this machine. All
-    workers have to see the store at the same path, or in a bucket (docs/scaling.md).
+    Work goes to the Dask scheduler of the setting `dask_address`, otherwise to a cluster on this machine. All workers
+    must see the store at the same path, or in a bucket (docs/scaling.md).
 
     Args:
         store: Folder of the store; null is that of the settings.
-        run_ids: Execute the drafts of these runs only; null for all.
+        run_ids: Execute only the drafts of these runs; null for all.
         executions: Whether to execute drafts.
         duplicates: Whether to look for duplicates, over all runs.
-        drafts_a_task: Drafts that one worker takes at a time; below 250 it is busy with other things.
-        tasks_a_task: Planning tasks that one worker takes at a time when it looks for duplicates.
+        drafts_a_task: Drafts that a worker takes at once; below 250, overhead dominates.
+        tasks_a_task: Planning tasks that a worker takes at once when it looks for duplicates.
         jail: Profile of the jail; null is that of the settings.
     """
     settings = load_settings()
     opened = open_store(store)
-    # By its address where it has one: workers on other machines have no folder of it.
+    # A bucket by its address: workers on other machines do not have its working folder.
     place = opened.address if opened.address.startswith("s3://") else str(opened.path.absolute())
     on_cluster = on_dask.with_options(task_runner=runner(settings))
     sizes = drafts_a_task if executions else None, tasks_a_task if duplicates else None
@@ -112,13 +113,13 @@ def check(
 def on_dask(
     store: str, run_ids: list[str] | None, drafts_a_task: int | None, tasks_a_task: int | None, jail: JailProfile
 ) -> Checked:
-    """Send chunks to the workers, ids and a path each, and add up what comes back."""
+    """Send chunks to the workers, each as ids and a path, and add up the results."""
     opened = Store.open(store)
     drafts = chunks(opened, run_ids, drafts_a_task) if drafts_a_task else None
     tasks = task_chunks(opened, tasks_a_task) if tasks_a_task else None
     executing = [check_drafts.submit(store, number, chunk, jail) for number, chunk in enumerate(drafts or (), 1)]
     naming = [name_structures.submit(store, number, ids) for number, ids in enumerate(tasks or (), 1)]
-    # In the order of the tasks, so that of two alike the same one is the duplicate, whoever is done first.
+    # In the order of the tasks, so that of two alike the same one is the duplicate, whichever is done first.
     structures = {task_id: name for future in naming for task_id, name in future.result().items()}
     alike_chunks = groups(structures, tasks_a_task or TASKS)
     comparing = [compare_texts.submit(store, number, chunk) for number, chunk in enumerate(alike_chunks, 1)]
@@ -131,10 +132,10 @@ def on_dask(
 
 
 def in_words(found: Checked) -> list[str]:
-    """What was found, as markdown."""
+    """Render the findings as Markdown."""
     lines, done = [f"## Check of {found.store}"], found.executions
     if done is not None:
-        lines.append(f"{done.drafts:,} drafts executed anew in {', '.join(done.jails)}; {done.differing:,} differ.")
+        lines.append(f"{done.drafts:,} drafts executed again in {', '.join(done.jails)}; {done.differing:,} differ.")
         lines.append("\n".join(f"- {_quoted(difference.in_words)}" for difference in done.differences[:_LISTED]))
         lines.append(f"Digest of all verdicts: `{done.digest}`")
     if found.tasks is not None:
@@ -144,5 +145,5 @@ def in_words(found: Checked) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    # May hold a draft's own words: none of them is to be markup.
+    # It may contain words of a draft, which must not act as markup.
     return "`" + printable(text).replace("`", "'") + "`"

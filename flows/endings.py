@@ -1,4 +1,4 @@
-"""How a run ended, in the words of a flow's state, and how to go on with it."""
+"""How a run ended, as the state of a flow, and how to resume it."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.records import Outcome
-from hazardmill.runs.budgets import enough
+from hazardmill.runs.budgets import suggest_budget
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.text.shell import command
 
 BUDGET_REACHED = "BudgetReached"
-"""Name of the state of a run that has no money left: a completed one, because nothing went wrong."""
+"""Name of the state of a run with no money left. Its type is Completed, because nothing went wrong."""
 
 _NO_ACCIDENT = InputError | JailUnavailable | ProviderError | RunStopped | StoreLocked | UsageError
-"""What would be the same a moment later."""
+"""Errors that a second try would meet again."""
 
 
 def may_be_accident(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
-    """Whether to try once more what a task failed at."""
+    """Return whether a failed task should be tried once more."""
     return not isinstance(state.data, _NO_ACCIDENT)
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """``137 accepted of 160 records: 9 no_danger, 14 quality_failed``."""
+    """Render the outcome counts: ``137 accepted of 160 records: 9 no_danger, 14 quality_failed``."""
     accepted = counts.get(Outcome.ACCEPTED.value, 0)
     others = [f"{count} {name}" for name, count in counts.items() if count and name != Outcome.ACCEPTED.value]
     return f"{accepted} accepted of {sum(counts.values())} records" + (f": {', '.join(others)}" if others else "")
 
 
-def tell_recorded(run: Run, errors: Sequence[NotRecorded]) -> None:
-    """Log why records stay pending to which no answer is recorded, and how many answers are to earlier prompts."""
+def warn_unrecorded(run: Run, errors: Sequence[NotRecorded]) -> None:
+    """Log why records without a recorded answer stay pending, and how many answers are to earlier prompts."""
     for error in errors:
         get_run_logger().warning("stays pending: %s", error)
     older = older_answers(run.store, run.run_id) if run.config.backend == "recorded" else None
@@ -55,22 +55,28 @@ def tell_recorded(run: Run, errors: Sequence[NotRecorded]) -> None:
         get_run_logger().warning(older)
 
 
-def completed(run: Run, message: str, result: object) -> State[Any]:
-    """The state of a run that has no record left."""
+def complete_run(run: Run, message: str, result: object) -> State[Any]:
+    """Return the state of a run with no record left."""
     return Completed(message=f"Run {run.run_id}: {message}", data=result)
 
 
-def budget_reached(run: Run, said: str, result: object) -> State[Any]:
-    """The state of a run that has no money left."""
+def stop_run(run: Run, said: str, result: object) -> State[Any]:
+    """Return the state of a run with no money left."""
     limit = run.config.budget_usd
-    usd = None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+    usd = None if limit is None else suggest_budget(run.store, run.run_id, limit, len(run.selection))
     more = {} if usd is None else {"budget_usd": f"{usd:g}"}
-    message = f"Run {run.run_id}: {said}; what was paid for is kept; go on with a larger budget: {again(run, **more)}"
+    retry = retry_command(run, **more)
+    message = f"Run {run.run_id}: {said}; what was paid for is kept; resume with a larger budget: {retry}"
     return Completed(name=BUDGET_REACHED, message=message, data=result)
 
 
-def again(run: Run, **changes: str) -> str:
-    """The command that goes on with a run."""
+def retry_command(run: Run, **changes: str) -> str:
+    """Return the command that resumes a run: through its deployment if it has one, otherwise ``hazardmill run resume``.
+
+    Args:
+        run: The run.
+        changes: Options to change, by name.
+    """
     if runtime.deployment.name is None or runtime.flow_run.parent_flow_run_id is not None:
         options = [word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", value)]
         return command("run", "resume", run.run_id, "--store", run.store.address, *options)
@@ -80,20 +86,20 @@ def again(run: Run, **changes: str) -> str:
 
 @contextmanager
 def resumable(run: Run) -> Iterator[None]:
-    """Say of what ends a run early how to go on with it."""
+    """Add to an error that ends a run early how to resume it."""
     try:
         yield
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'mend that'}; then retry this flow run, or: {again(run)}"
+        error.remedy = f"{error.remedy or 'fix that'}; then retry this flow run, or: {retry_command(run)}"
         raise
 
 
-def own_name(prefix: str) -> str:
-    """A name that a retried flow run gives again: so it goes on where it was."""
-    # Their end: ids begin with the time, and those of all scheduled runs are made in one moment.
+def name_run(prefix: str) -> str:
+    """Return a run's name that is the same when the flow run is retried, so that the retry resumes the run."""
+    # The end of the id: ids begin with the time, and those of scheduled runs are all made at one moment.
     return f"{prefix}-{str(runtime.flow_run.id).replace('-', '')[-12:]}"
 
 
-def is_there(store: Store, run_id: str) -> bool:
-    """Whether the store has a run."""
+def run_exists(store: Store, run_id: str) -> bool:
+    """Return whether the store has a run of that name."""
     return store.count("runs", {"run_id": run_id}) > 0

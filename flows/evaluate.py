@@ -1,4 +1,4 @@
-"""Evaluate: ask a language model for plans of a release's tasks, and publish what they are worth."""
+"""Evaluate: asks a language model for plans of a release's tasks, scores them, and publishes the figures."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from hazardmill.store_access import open_store
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty", "empty", "refused", "overcautious")
 _DRAWN: Final = {"level": LEVEL, "resamples": RESAMPLES, "seed": 0, "drawn": "task"}
-_AGAIN: Final = "what was answered is kept, and the same parameters go on with it"
+_AGAIN: Final = "the answers so far are kept, and the same parameters resume the run"
 
 
 class Evaluated(BaseModel):
-    """How an evaluation ended."""
+    """The result of an evaluation."""
 
     run: str
-    folder: Path = Field(description="Of rows and figures.")
-    digest: str | None = Field(description="Of the rows; null where the budget was reached first.")
+    folder: Path = Field(description="Folder for rows and figures.")
+    digest: str | None = Field(description="Digest of the rows; null if the budget was reached first.")
 
 
 @task(name="ask-and-score", persist_result=False, cache_policy=NO_CACHE)
 async def ask_and_score(evaluation: Evaluation, tasks: ReleasedTasks, store: Store, folder: Path) -> dict[str, Any]:
-    """Ask for what the ledger does not have, and write rows and figures; done again, it asks nothing."""
+    """Ask for what the ledger lacks, and write rows and figures; repeated, it asks nothing."""
     table = await evaluation.run(store)
 
     def write() -> dict[str, Any]:
@@ -65,7 +65,7 @@ async def ask_and_score(evaluation: Evaluation, tasks: ReleasedTasks, store: Sto
 
 
 def run_name() -> str:
-    """Model, and the end of the release's path."""
+    """Return the name of the flow run: the model and the last part of the release's path."""
     given: dict[str, Any] = runtime.flow_run.parameters
     return f"{given['model']} on {Path(given['release']).name}"
 
@@ -84,20 +84,20 @@ async def evaluate(
     out: Path | None = None,
     **given: Any,  # noqa: ANN401  # run options
 ) -> State[Evaluated]:
-    """Ask a language model for plans of the tasks of a release, and score them by proof, never by judgement.
+    """Ask a language model for plans of the tasks of a release, and score them by proof, without a judge.
 
-    Equal parameters go on with the same run, and pay for no answer twice.
+    Equal parameters resume the same run, and pay for no answer twice.
 
     Args:
         release: Folder of a release on the worker's machine, or `ORG/NAME` on a hub.
-        model: Whom to ask, as litellm names it.
+        model: Model to ask, as litellm names it.
         split: Only the tasks of one split.
-        runs: Answers a task.
-        limit: At most so many tasks.
-        twins: Ask about each task's contrast twin too: over-caution.
+        runs: Answers per task.
+        limit: Maximum number of tasks to ask about.
+        twins: Also ask about each task's contrast twin, to measure over-caution.
         store: Folder of the store; null is that of the worker's settings.
-        out: Folder of rows and figures; null is `evaluations/` and the name of the run.
-        **given: Options of a run; null is what the worker's settings say.
+        out: Folder for rows and figures; null is `evaluations/` and the name of the run.
+        **given: Options of a run; null leaves it to the worker's settings.
     """
     chosen = load_settings().fill(given)
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
@@ -112,7 +112,7 @@ async def evaluate(
         await _show(model, run, f"### {title}\n\n    {told}")
         return Completed(name=BUDGET_REACHED, message=told, data=Evaluated(run=run, folder=folder, digest=None))
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'mend that'}; {_AGAIN}: retry this flow run"
+        error.remedy = f"{error.remedy or 'fix that'}; {_AGAIN}: retry this flow run"
         raise
     found = [Figures.model_validate(each) for each in summary["models"]]
     await _show(model, run, f"{in_words(title, found)}\n\nRows and figures: `{folder}`, digest `{summary['digest']}`")
@@ -122,7 +122,7 @@ async def evaluate(
 
 
 def in_words(title: str, found: list[Figures]) -> str:
-    """The rates with their intervals, as Markdown."""
+    """Render the rates with their intervals, as Markdown."""
     rows = []
     for each in found:
         for name, rate in ((name, each.rates[name]) for name in _SHOWN if each.rates[name].n):
@@ -133,7 +133,7 @@ def in_words(title: str, found: list[Figures]) -> str:
 
 def _share(rate: Proportion, end: Literal["value", "low", "high"] = "value") -> str:
     share = getattr(rate, end)
-    return "not known" if share is None else f"{share:.1%}"
+    return "unknown" if share is None else f"{share:.1%}"
 
 
 async def _show(model: str, run: str, markdown: str) -> None:

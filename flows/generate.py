@@ -1,4 +1,4 @@
-"""Generate tasks from the records of one source."""
+"""Generates tasks from the records of one source."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from prefect import flow, runtime, tags
 from prefect.client.schemas.objects import State
 
 from flows.batches import Generated, start_run, work_through
-from flows.endings import is_there, own_name
+from flows.endings import name_run, run_exists
 from flows.keys import keys_for
 from flows.parameters import LARGEST_BATCH, Records, RunName, ShardText, SourceName, run_parameters
 from hazardmill.errors import UsageError
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, with_deadline
+from hazardmill.runs.config_from_settings import configure_run, fit_deadline
 from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
 DESCRIPTION: Final = """\
-Turns the records of a source into **proved planning tasks**: extract, author, execute, judge, refine.
+Turns the records of a source into **planning tasks with proofs**: extract, author, execute, judge, refine.
 
-- **Nothing is paid for twice.** What was asked before, by whichever run, is answered from the store: a second run on
-  the same records pays only for what changed.
-- **Every run goes on where it was**, killed, cancelled, failed or out of money: *retry* the flow run, or start one with
-  its `run_id` (and a larger `budget_usd`, if that was what it wanted).
+- **Nothing is paid for twice.** Whatever any run has asked before is answered from the store: a second run on the same
+  records pays only for what changed.
+- **Every run can be resumed**, after it was killed, cancelled, failed or out of money: *retry* the flow run, or start
+  one with its `run_id` (and a larger `budget_usd` if the budget was reached).
 - **Artifacts**: `run-<id>` is this run; `cost-<source>`, `funnel-<source>`, `headline-<source>` and `progress-<source>`
-  are the newest of the source; `cost-all` is everything.
+  show the newest run of the source; `cost-all` shows everything.
 """
-"""What the pages say of the flow, as Markdown."""
+"""The description of the flow in the UI, as Markdown."""
 
 
 def run_name() -> str:
-    """Source, model, date: what one looks for in a list of runs."""
+    """Return the name of the flow run: source, shard, model and date."""
     given: dict[str, Any] = runtime.flow_run.parameters
     source = given.get("source") or "+".join(given.get("sources") or ["all"])
     words = [source, given.get("shard"), given.get("model") or load_settings().model]
@@ -57,26 +57,26 @@ async def generate(
     run_id: RunName | None = None,
     **given: Any,  # noqa: ANN401  # run options
 ) -> State[Generated]:
-    """Turn the records of a source into proved planning tasks.
+    """Turn the records of a source into planning tasks with proofs.
 
     Args:
-        source: Whose records.
-        path: File or folder to read them from, on the worker's machine; null takes those the store holds.
-        limit: At most so many records.
+        source: Source of the records.
+        path: File or folder to read them from, on the worker's machine; null takes those in the store.
+        limit: Maximum number of records to take.
         where: Only records with these facts, such as `{"norm": "taboo"}`.
         shard: One of several parts of the records, for several workers: `2/8` is the second of eight.
         store: Folder of the store; null is that of the worker's settings.
-        run_id: Run to go on with, as it was started: only budget, limits, timeout, batch size, concurrency and
-            cross-check can be changed. A name that is new begins a run of that name.
-        **given: Options of a run; null is what the worker's settings say.
+        run_id: Run to resume as it was started: only budget, limits, timeout, batch size, concurrency and cross-check
+            can change. A new name starts a run of that name.
+        **given: Options of a run; null leaves it to the worker's settings.
     """
     given = {name: value for name, value in given.items() if value is not None}
     place = open_store(store, create=True)
-    run_id = run_id or own_name(f"generate-{source}")
+    run_id = run_id or name_run(f"generate-{source}")
     place.recover()
-    goes_on = is_there(place, run_id)
+    goes_on = run_exists(place, run_id)
     if goes_on:
-        config = _as_it_was(place, run_id, source, given)
+        config = _stored_config(place, run_id, source, given)
     else:
         wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
         settings = load_settings()
@@ -84,17 +84,17 @@ async def generate(
     with tags(source, config.models.author):
         async with keys_for(config):
             if goes_on:
-                run = await asyncio.to_thread(Run.load(place, run_id).resumed, config)
+                run = await asyncio.to_thread(Run.load(place, run_id).resume, config)
             else:
                 run = await start_run(place, config, run_id)
             return await work_through(run)
 
 
-def _as_it_was(store: Store, run_id: str, source: str, given: dict[str, Any]) -> RunConfig:
-    """The configuration that a run of the store has, with what may be changed."""
+def _stored_config(store: Store, run_id: str, source: str, given: dict[str, Any]) -> RunConfig:
+    """Return the configuration of a run in the store, with the given options that may change."""
     config = Run.load(store, run_id).config
     found = "+".join(item.source for item in config.inputs)
     if found != source:
         raise UsageError(f"run {run_id} is of {found}", remedy=f"start generate/{found}, or leave run_id out")
     changed = {name: value for name, value in given.items() if name in ALTER_NOTHING}
-    return config.model_copy(update=with_deadline(changed, config.deadline_s))
+    return config.model_copy(update=fit_deadline(changed, config.deadline_s))

@@ -1,4 +1,4 @@
-"""Generate tasks from several sources, then look for duplicates among all tasks and write the report."""
+"""Generates tasks from several sources, then looks for duplicates among all tasks and writes the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefect.states import Completed, Failed
 from pydantic import Field
 
 from flows.afterwards import dedupe, write_page
-from flows.endings import BUDGET_REACHED, is_there, own_name
+from flows.endings import BUDGET_REACHED, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.parameters import Records, RunName, SourceName, run_parameters
 from hazardmill.ingest.sources import list_sources
@@ -24,9 +24,9 @@ from hazardmill.store_access import open_store
 DESCRIPTION: Final = """\
 Turns the records of **several sources** into tasks, then finds duplicates among all tasks and writes the report.
 
-- Each source is a flow run of its own; one that fails keeps no other one from its end.
-- *Retry* this flow run, or start one with its `run_id`, to go on with what is left; nothing is paid for twice.
-- **Artifacts**: those of each source, `generate-all` (how each ended), `dedupe-all` (what is the same in other words).
+- Each source is a flow run of its own; if one fails, the others still finish.
+- To resume with what is left, *retry* this flow run, or start one with its `run_id`; nothing is paid for twice.
+- **Artifacts**: those of each source, `generate-all` (how each ended), `dedupe-all` (duplicates).
 """
 
 
@@ -45,18 +45,18 @@ async def generate_all(
     """Turn the records of several sources into tasks, find duplicates among all tasks, write the report.
 
     Args:
-        sources: Whose records; null is every source.
-        paths: File or folder by source; of a source without one, those the store holds.
-        limit: At most so many records of each source.
+        sources: Sources of the records; null is every source.
+        paths: File or folder by source; a source without one takes its records from the store.
+        limit: Maximum number of records to take from each source.
         at_once: Sources worked on at once.
         store: Folder of the store; null is that of the worker's settings.
-        run_id: Beginning of the names of the runs, each followed by the name of its source.
-        **given: Options of a run; null is what the worker's settings say.
+        run_id: Prefix of the names of the runs; each name ends with that of its source.
+        **given: Options of a run; null leaves it to the worker's settings.
     """
     names = list(dict.fromkeys(sources or [source.name for source in list_sources()]))
-    root = run_id or own_name("all")
+    root = run_id or name_run("all")
     room = asyncio.Semaphore(at_once)
-    # One budget: the sources take from it as they need.
+    # The sources share one budget and draw on it as they need.
     budget_id = None if given.get("budget_usd") is None else root
     same = {**given, "limit": limit, "budget_id": budget_id, "store": store}
 
@@ -70,23 +70,23 @@ async def generate_all(
     rows = [{"source": name, "state": state.name, "said": state.message} for name, state in states.items()]
     await acreate_table_artifact(rows, key="generate-all", description=f"Runs {root}-...")
     place = open_store(store, create=True)
-    if runs := [f"{root}-{name}" for name in names if is_there(place, f"{root}-{name}")]:
+    if runs := [f"{root}-{name}" for name in names if run_exists(place, f"{root}-{name}")]:
         await dedupe(place)
         write_page(place, runs, root)
-    return _ended(root, states)
+    return _join_states(root, states)
 
 
-def _ended(root: str, states: dict[str, State[Any]]) -> State[dict[str, str]]:
-    """One state of those of the sources."""
+def _join_states(root: str, states: dict[str, State[Any]]) -> State[dict[str, str]]:
+    """Return one state for those of the sources."""
     said = {name: f"{state.name}: {state.message}" for name, state in states.items()}
     failed = [name for name, state in states.items() if not state.is_completed()]
     if failed:
         words = "; ".join(f"{name}: {states[name].message}" for name in failed)
-        return Failed(message=f"{', '.join(failed)} failed; retry this flow run to go on. {words}", data=said)
+        return Failed(message=f"{', '.join(failed)} failed; retry this flow run to resume. {words}", data=said)
     if short := [name for name, state in states.items() if state.name == BUDGET_REACHED]:
         said_of = "; ".join(f"{name}: {states[name].message}" for name in short)
         whole = f"{runtime.flow_run.flow_name}/{runtime.deployment.name or '...'}"
         go_on = f"prefect deployment run {whole} -p run_id={root} -p budget_usd=..."
-        message = f"The budget is reached; go on with a larger one: {go_on} {said_of}"
+        message = f"The budget is reached; resume with a larger one: {go_on} {said_of}"
         return Completed(name=BUDGET_REACHED, message=message, data=said)
     return Completed(message="; ".join(f"{name}: {state.message}" for name, state in states.items()), data=said)

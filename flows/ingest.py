@@ -1,4 +1,4 @@
-"""Ingest the public files of one source into a store."""
+"""Ingests the public files of one source into a store."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from hazardmill.text.printable import printable
 
 
 class Ingested(BaseModel):
-    """What an ingest run counted."""
+    """The counts of an ingest run."""
 
     run_id: str
     counts: dict[str, int] = Field(description="Records, new, changed, rejects, repeats.")
-    examples: tuple[Reject, ...] = Field(description="The first reject of each reason, a few of them.")
+    examples: tuple[Reject, ...] = Field(description="The first reject of each reason, at most a few.")
 
 
 @task(name="read-source", retries=1, retry_condition_fn=may_be_accident, persist_result=False, cache_policy=NO_CACHE)
 def read_source(source: str, path: Path, store: Store, limit: int | None, where: dict[str, str]) -> Ingested:
-    """Read one input; reading it again changes nothing, so a retry is harmless."""
+    """Read one input. Reading it again changes nothing, so a retry is harmless."""
     run_id, intake = ingest_into(store, source, path, where=where, limit=limit)
     return Ingested(run_id=run_id, counts=intake.summary, examples=intake.examples)
 
 
 def run_name() -> str:
-    """Source and date."""
+    """Return the name of the flow run: source and date."""
     return f"{runtime.flow_run.parameters.get('source')} {datetime.now(UTC):%Y-%m-%d}"
 
 
@@ -62,18 +62,18 @@ async def ingest(
     """Read the records of a source into the store.
 
     Args:
-        source: Which source.
+        source: Name of the source.
         path: File or folder to read, on the worker's machine.
         store: Folder of the store; null is that of the worker's settings.
-        limit: At most so many records.
+        limit: Maximum number of records to read.
         where: Only records with these facts, such as `{"norm": "taboo"}`.
 
     Raises:
-        InputError: There was no record; the rejects are in the store, and the first is named.
+        InputError: There was no record. The rejects are in the store, and the message names the first.
     """
     result = read_source(source, path, open_store(store, create=True), limit, where or {})
     lines = [f"| {name} | {count} |" for name, count in result.counts.items()]
-    # Indented: what was read is shown as it is, and never read as Markdown.
+    # Indented, so that input is shown verbatim and never rendered as Markdown.
     lines += ["", *(f"    {printable(f'{place(bad)}: {bad.message} ({bad.remedy})')}" for bad in result.examples)]
     await acreate_markdown_artifact(
         key=key("ingest", source),

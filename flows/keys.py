@@ -1,7 +1,7 @@
-"""Keys of providers: from the environment, else from Prefect's Secret blocks, and no longer than they are needed.
+"""Keys of providers: from the environment, otherwise from Prefect's Secret blocks, for as long as they are needed.
 
-What is taken from a block is put into this process's environment, where the provider's library looks for it. Processes
-that run generated code begin with an empty environment; nothing writes the environment down.
+A key from a block is put into this process's environment, where the provider's library looks for it. Processes that run
+generated code start with an empty environment; nothing writes the environment down.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.litellm import load_litellm
 
 _lent: Counter[str] = Counter()
-"""Variables that are set for somebody: flows that share a process may need the same key."""
+"""Variables set from a block, with the number of flows in this process that use each."""
 
 
 def block_name(variable: str) -> str:
-    """Name of the block that holds a variable's value: ``OPENAI_API_KEY`` is in ``hazardmill-openai-api-key``."""
+    """Return the name of the block with a variable's value: ``hazardmill-openai-api-key`` for ``OPENAI_API_KEY``."""
     return f"hazardmill-{variable.lower().replace('_', '-')}"
 
 
-def wanted(models: tuple[str, ...]) -> list[str]:
-    """The variables that models need, as litellm knows them, and that are not set."""
+def needed_keys(models: tuple[str, ...]) -> list[str]:
+    """Return the variables that models need according to litellm, and that are not set."""
     litellm = load_litellm()
     missing = [name for model in models for name in litellm.validate_environment(model)["missing_keys"]]
     return list(dict.fromkeys(missing))
@@ -36,12 +36,12 @@ def wanted(models: tuple[str, ...]) -> list[str]:
 
 @asynccontextmanager
 async def keys_for(access: ModelAccess) -> AsyncIterator[None]:
-    """Have the keys of the models that may be asked in the environment while the block runs.
+    """Keep the keys of the models that may be asked in the environment while the block runs.
 
-    Where there is neither variable nor block nothing is said: whether a key is needed is for the backend to tell.
+    If there is neither a variable nor a block, nothing is reported: the backend decides whether a key is needed.
     """
-    names = await asyncio.to_thread(wanted, access.asked) if access.backend == "litellm" else []
-    # What another flow of this process was lent is set, and must stay so until this one ends too.
+    names = await asyncio.to_thread(needed_keys, access.all_models) if access.backend == "litellm" else []
+    # A key that another flow of this process took from a block must stay set until this flow ends too.
     names += [name for name in _lent if name not in names]
     taken: list[str] = []
     try:

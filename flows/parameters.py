@@ -1,4 +1,4 @@
-"""Types of the flows' parameters. They become the schema of a deployment, which the server holds every run to."""
+"""Types of the flows' parameters. They become the schema of a deployment, by which the server checks every run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hazardmill.run_options import RunOption, run_options
 if TYPE_CHECKING:
     SourceName = str
 else:
-    # As they are when the flow is deployed: a source of one's own is among them once it is deployed anew.
+    # The sources at the time of deployment: a source of your own is included once you deploy again.
     SourceName = Literal[tuple(source.name for source in list_sources())]
 
 Records = Annotated[int, Field(ge=1)]
@@ -23,20 +23,20 @@ Records = Annotated[int, Field(ge=1)]
 Usd = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A sum of money."""
 LARGEST_BATCH: Final = 50
-"""Records per Prefect task: the server writes some rows for each task, and should not have to for each record."""
+"""The most records per Prefect task. The server writes some rows per task, which would be too much per record."""
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
-"""A name of a run, of a budget."""
+"""A name of a run or of a budget."""
 ShardText = Annotated[str, Field(pattern=r"^[1-9][0-9]*/[1-9][0-9]*$")]
 """``2/8``: the second of eight parts."""
 Address = Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$")]
-"""Of an API, with nothing in it that may be a key: the server keeps parameters."""
+"""Address of an API, without anything that may be a key, because the server keeps parameters."""
 
 _NARROWER: Final[dict[str, Any]] = {
     "api_base": Address,
     "batch_size": Annotated[int, Field(ge=1, le=LARGEST_BATCH)],
     "budget_id": RunName,
 }
-"""Types of options that a server must hold more narrowly than the command line does."""
+"""Types of options that the server checks more strictly than the command line does."""
 
 FlowFunction = TypeVar("FlowFunction", bound=Callable[..., Any])
 
@@ -44,15 +44,15 @@ FlowFunction = TypeVar("FlowFunction", bound=Callable[..., Any])
 def run_parameters(
     *models: type[BaseModel], leave_out: frozenset[str] = frozenset()
 ) -> Callable[[FlowFunction], FlowFunction]:
-    """Give a flow the run options of models as parameters, in place of its ``**given``.
+    """Return a decorator that replaces a flow's ``**given`` by the run options of models, as parameters.
 
-    Each has the type, bounds and description of the field that declares it (``hazardmill.run_options``), and null as
-    its default: the worker's settings then decide. What reads a flow's signature (the server's schema, the form in the
-    UI, the check of values) sees them as written out.
+    Each parameter has the type, bounds and description of the field that declares it (``hazardmill.run_options``), and
+    the default null, which leaves it to the worker's settings. Whatever reads a flow's signature (the server's schema,
+    the form in the UI, the check of values) sees the parameters as if they were written out.
 
     Args:
-        models: Whose options.
-        leave_out: Names of those that this flow decides itself.
+        models: The models that declare the options.
+        leave_out: Names of options that the flow decides itself.
     """
     options = {
         name: field
@@ -69,7 +69,7 @@ def run_parameters(
             for name, field in options.items()
         ]
         function.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
-        # The last line of its docstring is that of **given.
+        # The last line of the docstring is that of **given.
         head = (inspect.getdoc(function) or "").splitlines()[:-1]
         function.__doc__ = "\n".join([*head, *(f"    {name}: {field.description}" for name, field in options.items())])
         return function

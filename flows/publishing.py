@@ -1,4 +1,4 @@
-"""Artifacts: what a run has come to, and how far it is. A run never fails because one could not be written."""
+"""Artifacts that show a run's results and progress. A run never fails because one could not be written."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 LOOK_EVERY_S: Final = 2.0
-"""Seconds between two looks at a batch under way: each may be a request to the server."""
+"""Seconds between two progress updates of a batch; each may be a request to the server."""
 
 PUBLISH_EVERY_S: Final = 300.0
-"""Seconds between two publications of a run under way: the server keeps each version, with its figures."""
+"""Seconds between two publications of a run under way; the server keeps each version, with its figures."""
 
 
 def report_path(store: Store, name: str) -> Path:
-    """Where the page of a run is: beside the store, of one in a bucket in the working folder."""
+    """Return the path of a run's page: beside the store, or in the working folder for a store in a bucket."""
     beside = Path("generated") if store.is_in_bucket else store.path.parent
     return (beside / "reports" / f"{name}.html").absolute()
 
 
 def key(*words: str) -> str:
-    """A key of an artifact: lower-case letters, digits and dashes."""
+    """Return a key for an artifact: lower-case letters, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
 
 
 async def publish(run: Run, *, page: bool = True) -> None:
-    """Bring all artifacts that show this run up to date, and its page."""
+    """Update all artifacts that show this run, and if wanted its page. Failures are logged."""
     path = report_path(run.store, run.run_id)
     try:
-        # It draws: seconds of import that no beginning of a flow should wait for.
+        # Imported late: drawing takes seconds to import, and no flow should wait for that at its start.
         from hazardmill.report.dashboard.panels import headline, panels
 
         for panel in await asyncio.to_thread(panels, run.store, run.run_id, report=path):
@@ -61,10 +61,10 @@ async def publish(run: Run, *, page: bool = True) -> None:
 
 
 class Progress:
-    """The progress artifact of a run: records that have their outcome, of all. Counts as it is called.
+    """The progress artifact of a run: the records with an outcome, out of all. Call it after each record.
 
     Args:
-        artifact_id: Which artifact.
+        artifact_id: The artifact; None if it could not be created.
         done: Records done before.
         total: Records of the run.
     """
@@ -78,7 +78,7 @@ class Progress:
 
     @classmethod
     async def begin(cls, run: Run) -> Progress:
-        """Make the artifact of a run."""
+        """Create the artifact of a run."""
         total = len(run.selection)
         progress = cls(None, total - len(run.pending()), total)
         names = sorted({item.source for item in run.config.inputs})
@@ -102,7 +102,7 @@ class Progress:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is some time since it was written down, or everything is done."""
+        """Whether the last update is some time ago, or everything is done."""
         return self.done == self.total or time.monotonic() - self._shown_at >= LOOK_EVERY_S
 
     def __call__(self, record_id: str, outcome: object) -> None:
@@ -110,7 +110,7 @@ class Progress:
         self.done += 1
 
     async def show(self) -> None:
-        """Write it down, if it is another than before."""
+        """Update the artifact if anything has changed."""
         if self.artifact_id is None or self.done == self._shown:
             return
         self._shown, self._shown_at = self.done, time.monotonic()
@@ -121,8 +121,8 @@ class Progress:
 
 
 @asynccontextmanager
-async def looked_at(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
-    """While the block runs, and once after it, look at what there is to see, and show the progress where it is due."""
+async def watch_progress(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
+    """Call ``look`` and update the progress at intervals while the block runs, and once after it."""
 
     async def once() -> None:
         look()
@@ -141,6 +141,6 @@ async def looked_at(progress: Progress, look: Callable[[], None]) -> AsyncIterat
         with contextlib.suppress(asyncio.CancelledError):
             await watching
         look()
-        # A request each: not after every batch, where batches take no time.
+        # One request each, so not after every batch if batches are quick.
         if progress.is_due:
             await progress.show()

@@ -1,4 +1,4 @@
-"""Release: build a dataset, let a person look at it, and push it only if that person says so."""
+"""Release: builds a dataset, lets a person look at it, and pushes it only if that person approves."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ Repository = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-
 
 
 class Approval(RunInput):
-    """The form: what a person says of a release."""
+    """The form in which a person decides on a release."""
 
-    reviewer: str = Field(min_length=1, description="Who says so.")
-    approve: bool = Field(default=False, description="Push it. Otherwise the folder stays, and nothing is pushed.")
-    public: bool = Field(default=False, description="Open the repository to everybody.")
-    note: str = Field(default="", description="Why, or what to mend.")
+    reviewer: str = Field(min_length=1, description="Your name.")
+    approve: bool = Field(default=False, description="Push it. Otherwise nothing is pushed, and the folder stays.")
+    public: bool = Field(default=False, description="Make the repository public.")
+    note: str = Field(default="", description="Why, or what to fix.")
 
 
 class Released(BaseModel):
-    """What became of a release."""
+    """The outcome for a release."""
 
     folder: Path
     reviewer: str
     note: str
-    pushed: PushSummary | None = Field(description="Null where it was turned down.")
+    pushed: PushSummary | None = Field(description="Null if it was turned down.")
 
 
 @task(name="build-release", persist_result=False)
 async def build_release(store: Path | None, folder: Path, options: Options, out: Path) -> ReleaseManifest:
-    """Build it, unless it is there: a flow run that is retried goes on with what it built."""
+    """Build the release unless it exists, so that a retried flow run continues with what it built."""
     if not out.exists():
         return (await asyncio.to_thread(build, open_store(store), folder, options, out)).manifest
     manifest = (await asyncio.to_thread(read_folder, out)).manifest
     if (manifest.name, manifest.version, manifest.policy) != (options.name, options.version, options.policy):
-        raise InputError("another release is there", file=str(out), remedy="give another folder, or move that one away")
+        raise InputError("the folder holds another release", file=str(out), remedy="give another, or move it away")
     return manifest
 
 
-# A push goes on where it stopped, so to try once more is harmless.
+# A push resumes where it stopped, so a second try is harmless.
 @task(
     name="push-release",
     retries=2,
@@ -69,7 +69,7 @@ async def build_release(store: Path | None, folder: Path, options: Options, out:
     persist_result=False,
 )
 async def push_release(out: Path, repo: str, public: bool, allow_offline: bool) -> PushSummary:
-    """Push it, or go on with a push."""
+    """Push the release, or resume a push."""
     return await asyncio.to_thread(push, out, repo, public=public, allow_offline=allow_offline)
 
 
@@ -84,33 +84,33 @@ async def release(
 ) -> State[Released]:
     """Build a release, wait for a person's approval, and push it: private, one commit, one tag.
 
-    Where gates stop it, nobody is asked, and the flow fails; so it does where nobody answers.
+    If gates refuse it, nobody is asked and the flow fails; it also fails if nobody answers.
 
     Args:
-        options: Of the release: `{"version": "1.0.0"}` at least.
-        repo: Where to push it, `ORG/NAME`; made, private, if it is missing. The token is the worker's `HF_TOKEN`.
+        options: Options of the release: `{"version": "1.0.0"}` at least.
+        repo: Where to push it, `ORG/NAME`; created as private if missing. The token is the worker's `HF_TOKEN`.
         store: Folder of the store; null is that of the worker's settings.
         folder: Folder of the review, on the worker's machine.
-        out: Folder to build in; null is `releases/<name>-<version>`. A release that is there is not built again.
+        out: Folder to build in; null is `releases/<name>-<version>`. An existing release is not built again.
         wait_hours: How long to wait for the form.
     """
     place = out or Path("releases") / f"{options.name}-{options.version}"
     try:
         manifest = await build_release(store, folder, options, place)
     except ReleaseRefused as refused:
-        # Indented: what was found is shown as it is, and never read as Markdown.
+        # Indented, so that findings are shown verbatim and never rendered as Markdown.
         found = "\n".join(f"    {printable(line)}" for line in refused.findings)
         await _show(options.version, f"### Gates refuse\n\n    {printable(refused.message)}\n{found}")
         raise
     told = in_words(manifest, place, repo)
     await _show(options.version, told)
-    answer = await _asked(told, wait_hours)
-    said = f"{'approved' if answer.approve else 'turned down'} by {answer.reviewer}: {answer.note or 'no word why'}"
+    answer = await _ask_approval(told, wait_hours)
+    said = f"{'approved' if answer.approve else 'turned down'} by {answer.reviewer}: {answer.note or 'no reason given'}"
     result = Released(folder=place, reviewer=answer.reviewer, note=answer.note, pushed=None)
     told = f"{told}\n\n    {printable(said)}"
     if not answer.approve:
         await _show(options.version, told)
-        # No name of ours: a state that automations/lost.yaml does not know would be taken for a lost flow.
+        # Without a name of our own: automations/lost.yaml would take a state it does not know for a lost flow.
         return Cancelled(message=f"{place}: {said}; nothing was pushed", data=result)
     pushed = await push_release(place, repo, answer.public, options.allow_offline)
     await _show(options.version, f"{told}\n\nPushed: {pushed.url} at `{pushed.revision}`")
@@ -118,9 +118,9 @@ async def release(
     return Completed(message=said, data=result.model_copy(update={"pushed": pushed}))
 
 
-async def _asked(told: str, wait_hours: float) -> Approval:
+async def _ask_approval(told: str, wait_hours: float) -> Approval:
     form, seconds = Approval.with_initial_data(description=told), max(1, round(wait_hours * 3600))
-    # A key of its own: a pause of the same key, answered or killed before, is none, and brings no answer.
+    # A new key each time: with the key of an earlier pause, answered or killed, the flow would not wait.
     key, answer = uuid4().hex, None
     with suppress(FlowPauseTimeout):
         answer = await apause_flow_run(wait_for_input=form, timeout=seconds, poll_interval=LOOK_EVERY_S, key=key)
@@ -132,13 +132,13 @@ async def _asked(told: str, wait_hours: float) -> Approval:
 
 
 def in_words(manifest: ReleaseManifest, place: Path, repo: str) -> str:
-    """What a person is shown before the push, as Markdown."""
+    """Render what a person sees before the push, as Markdown."""
     rows = [
         f"| {config} | {split} | {rows:,} |" for config, by in manifest.counts.items() for split, rows in by.items()
     ]
     told = f"{manifest.tasks:,} tasks in `{place}`, policy {manifest.policy}. Read `README.md` there."
     if manifest.offline:
-        told += f" **{manifest.offline:,} of them were written by our rules, and by no language model.**"
+        told += f" **{manifest.offline:,} of them were written by our rules, not by a language model.**"
     lines = [f"### {manifest.name} {manifest.version} for {repo}", "", told, ""]
     lines += [f"    waived: gate {gate}: {printable(reason)}\n" for gate, reason in manifest.waived.items()]
     return "\n".join([*lines, "| config | split | rows |", "| --- | --- | ---: |", *rows])

@@ -1,4 +1,4 @@
-"""Review: give out tasks, take in files of decisions, and publish the figures and the accepted set."""
+"""Review: assigns tasks, imports files of decisions, and publishes the figures and the accepted tasks."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from hazardmill.store.store import Store
 
 
 class Reviewed(BaseModel):
-    """How a review stands."""
+    """The state of a review."""
 
     policy: Policy
     accepted: tuple[str, ...] = Field(description="Ids of the tasks that people accept.")
-    counts: dict[str, int] = Field(description="Accepted tasks, and others by why they are not.")
-    given: dict[str, dict[str, int]] = Field(description="Slips given out now, by reviewer and kind.")
-    imported: ImportSummary | None = Field(description="What came of the files; null where there were none.")
+    counts: dict[str, int] = Field(description="Accepted tasks, and the others by reason.")
+    given: dict[str, dict[str, int]] = Field(description="Assignments made now, by reviewer and kind.")
+    imported: ImportSummary | None = Field(description="Result of the import; null if there were no files.")
 
 
 @task(name="give-out", persist_result=False)
 def give_out(store: Path, folder: Path, wish: Wish) -> dict[str, dict[str, int]]:
-    """Give out what is not given out yet; again, it gives out nothing, so a retry is harmless."""
+    """Assign what is not assigned yet. Repeated, it assigns nothing, so a retry is harmless."""
     return give_tasks(ReviewFolder(folder), load_pool(Store.open(store)), wish).slips
 
 
 @task(name="take-in", retries=1, persist_result=False)
 def take_in(folder: Path, files: list[Path]) -> ImportSummary:
-    """Take in decisions; twice is as once."""
+    """Import decisions; importing them twice changes nothing."""
     return import_files(ReviewFolder(folder), files)
 
 
 @task(name="figures", persist_result=False)
 def figures_of(store: Path, folder: Path, policy: Policy) -> ReviewStatistics:
-    """Work out the figures."""
+    """Compute the figures of the review."""
     return statistics(ReviewFolder(folder), load_pool(Store.open(store)), policy)
 
 
@@ -55,7 +55,9 @@ def figures_of(store: Path, folder: Path, policy: Policy) -> ReviewStatistics:
 async def review(
     store: Path = Path("generated/store"),
     folder: Path = Path("review"),
-    reviewers: Annotated[tuple[str, ...], Field(description="Whom to ask; nobody further if none.")] = (),
+    reviewers: Annotated[
+        tuple[str, ...], Field(description="Names of the reviewers; if none, nothing is assigned.")
+    ] = (),
     per_task: int = 2,
     tasks: int | None = None,
     audit: int = 0,
@@ -63,17 +65,17 @@ async def review(
     files: tuple[Path, ...] = (),
     policy: Policy = "any-reject",
 ) -> Reviewed:
-    """Give out tasks to reviewers, take in what they decided, and say which tasks people accept.
+    """Assign tasks to reviewers, import their decisions, and report which tasks people accept.
 
     Args:
         store: Folder of the store.
-        folder: Folder of the rubric and of people's decisions, on the machine of the worker.
-        reviewers: Whom to ask.
-        per_task: Reviewers a task.
-        tasks: Tasks under review in all; every task if none.
-        audit: Drafts that the judge sent back, under review in all.
-        seed: Of who gets what.
-        files: Decisions made elsewhere, CSV or JSON lines; what is refused of them is in the artifact.
+        folder: Folder of the rubric and of people's decisions, on the worker's machine.
+        reviewers: Names of the reviewers.
+        per_task: Reviewers per task.
+        tasks: Total number of tasks to review; null for all.
+        audit: Total number of drafts rejected by the judge to review too.
+        seed: Seed of the random assignment.
+        files: Decisions made elsewhere, CSV or JSON lines; the artifact lists refused lines.
         policy: When people accept a task.
     """
     ReviewFolder(folder).rubric_version()
@@ -95,7 +97,7 @@ def _markdown(figures: ReviewStatistics, imported: ImportSummary | None) -> str:
     if imported is not None:
         counts = (("new", imported.new), ("known", imported.known), ("refused", len(imported.refused)))
         rows = tuple((name, f"{count:,}") for name, count in (*counts, ("conflicts", len(imported.conflicts))))
-        grids.append(Grid("Files taken in", ("", "lines"), rows))
+        grids.append(Grid("Files imported", ("", "lines"), rows))
         refused = tuple((f"{line.file}:{line.line}", line.message, line.remedy) for line in imported.refused)
         if refused:
             grids.append(Grid("Lines refused", ("where", "why", "what to do"), refused, words=3))

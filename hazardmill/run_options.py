@@ -1,7 +1,7 @@
 """The options of a run, each declared once: type, bounds, default and description.
 
-A field here is a setting, an option of the command line and a parameter of the flows, and its row in docs/settings.md
-is made of it. Configurations (``RunConfig``, ``PlannerAccess``) inherit the fields, and so read them by name.
+A field here is a setting, a command-line option, a parameter of the flows, and a row of docs/settings.md.
+Configurations (``RunConfig``, ``PlannerAccess``) inherit the fields.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ MAX_ANSWER_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True)
 class RunOption:
-    """Marks a field as an option that people set, and says what its type and description do not.
+    """Marks a field as an option for users, and holds what its type and description cannot express.
 
     Attributes:
-        flag: Name on the command line, if it is not the field's with dashes.
-        metavar: What stands for the value in the help.
-        unset: What holds where the value is null, or made from other values.
-        alters_result: Whether results depend on it. If not, a run that is resumed takes the new value.
-        in_flows: Whether whoever starts a flow run may set it; otherwise the worker's settings decide.
+        flag: Name on the command line, unless it is the field's with dashes.
+        metavar: Placeholder for the value in the help.
+        unset: What applies if the value is null, or is computed from other values, for display.
+        alters_result: Whether results depend on it. If not, a resumed run takes the new value.
+        in_flows: Whether a flow run may set it; otherwise the worker's settings decide.
     """
 
     flag: str | None = None
@@ -53,7 +53,11 @@ class RunOption:
 
 
 def run_options(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, RunOption]]:
-    """Yield name, field and mark of every option among the fields of a model, in their order."""
+    """Yield every option among the fields of a model.
+
+    Yields:
+        Name, field and mark, in the order of the fields. A field without a ``RunOption`` is skipped.
+    """
     for name, field in model.model_fields.items():
         for mark in field.metadata:
             if isinstance(mark, RunOption):
@@ -61,7 +65,11 @@ def run_options(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, RunOpt
 
 
 def describe_default(field: FieldInfo, option: RunOption) -> str | None:
-    """Return a field's default for people: ``25``, ``no``; what null stands for; None where there is nothing to say."""
+    """Return the default of an option for display.
+
+    Returns:
+        The value (``25``, ``no``), or ``option.unset`` if it is null; None if there is nothing to display.
+    """
     default: Any = None if field.is_required() or field.default_factory is not None else field.default
     if isinstance(default, bool):
         return "yes" if default else "no"
@@ -71,9 +79,9 @@ def describe_default(field: FieldInfo, option: RunOption) -> str | None:
 
 
 def deadline_for(attempt_timeout: float, deadline_s: float = DEADLINE_S) -> float:
-    """Return the deadline of a request, in seconds, where only the time of one attempt was given.
+    """Return the deadline of a request if only the time of an attempt was given, in seconds.
 
-    It is the deadline there was, as long as an attempt fits into it; otherwise two attempts do.
+    It is ``deadline_s`` if an attempt fits into that; otherwise the time of two attempts.
     """
     return deadline_s if attempt_timeout <= deadline_s else 2 * attempt_timeout
 
@@ -98,11 +106,14 @@ class ModelOptions(FrozenModel):
 
 
 class AccessOptions(FrozenModel):
-    """How models are reached, within which limits, and for how much money."""
+    """How models are reached, within which limits, and for how much money.
+
+    Runs and evaluations share these options; a limit that is None does not apply.
+    """
 
     fallback_models: Annotated[
         tuple[str, ...],
-        Field(description="Models to ask, in order, where that of a stage cannot answer."),
+        Field(description="Models to ask, in order, if that of a stage cannot answer."),
         RunOption("--fallback-model", "MODEL", unset="none"),
     ] = ()
     api_base: Annotated[
@@ -122,12 +133,12 @@ class AccessOptions(FrozenModel):
     ] = None
     requests_per_minute: Annotated[
         int | None,
-        Field(ge=1, description="The most requests sent per minute."),
+        Field(ge=1, description="Maximum number of requests per minute."),
         RunOption(unset="no limit", alters_result=False),
     ] = None
     tokens_per_minute: Annotated[
         int | None,
-        Field(ge=1, description="The most tokens per minute, in and out."),
+        Field(ge=1, description="Maximum number of tokens per minute, in and out."),
         RunOption(unset="no limit", alters_result=False),
     ] = None
     attempt_timeout: Annotated[
@@ -146,11 +157,11 @@ class AccessOptions(FrozenModel):
             allow_inf_nan=False,
             description="Seconds for all attempts of one model at one request, pauses included.",
         ),
-        RunOption("--deadline", "SECONDS", unset="600, or two attempts where one takes longer", alters_result=False),
+        RunOption("--deadline", "SECONDS", unset="600, or two attempts if one takes longer", alters_result=False),
     ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
     max_answer_bytes: Annotated[
         int,
-        Field(ge=1, description="The most bytes of an answer, unpacked."),
+        Field(ge=1, description="Maximum size of an answer in bytes, unpacked."),
         RunOption(metavar="BYTES", alters_result=False),
     ] = MAX_ANSWER_BYTES
     concurrency: Annotated[
@@ -161,7 +172,7 @@ class AccessOptions(FrozenModel):
 
 
 class GenerationOptions(FrozenModel):
-    """What else decides how a generation run makes its tasks."""
+    """The other options that decide how a generation run makes its tasks."""
 
     author_format: Annotated[
         AuthorFormat,
@@ -170,7 +181,7 @@ class GenerationOptions(FrozenModel):
     ] = "python"
     structured: Annotated[
         bool,
-        Field(description="Send the schema of a document to the author's model, which not every provider takes."),
+        Field(description="Send the schema of a document to the author's model, which not every provider accepts."),
         RunOption(),
     ] = False
     jail: Annotated[
@@ -180,7 +191,7 @@ class GenerationOptions(FrozenModel):
     ] = "auto"
     batch_size: Annotated[
         int,
-        Field(ge=1, le=1000, description="Records per batch: what is committed, and one Prefect task, at a time."),
+        Field(ge=1, le=1000, description="Records per batch, which are committed together and form one Prefect task."),
         RunOption(alters_result=False),
     ] = 25
     cross_check: Annotated[
@@ -189,5 +200,5 @@ class GenerationOptions(FrozenModel):
         RunOption(alters_result=False),
     ] = 0.0
     search_limit: Annotated[
-        int, Field(ge=1, description="The most expansions of the search for a task's plans."), RunOption()
+        int, Field(ge=1, description="Maximum number of expansions of the search for a task's plans."), RunOption()
     ] = DRAFT_LIMIT

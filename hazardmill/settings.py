@@ -1,4 +1,4 @@
-"""Settings: environment, then ``hazardmill.yaml`` in the working directory, then defaults; options of a command win."""
+"""Settings: from the environment, then ``hazardmill.yaml`` in the working directory, then defaults; options win."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
 
 NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE", "HAZARDMILL_CACHE"})
-"""Variables with our prefix that others read: folders of sources, the data that tests read, and where a store in a
-bucket has its working folder."""
+"""Variables with our prefix that are read elsewhere: folders of sources, data for tests, and the working folder of a
+store in a bucket."""
 
 
 class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
-    """What holds unless a command says otherwise. Environment: ``HAZARDMILL_STORE``, ``HAZARDMILL_MODEL``...
+    """The values that hold unless a command has its own, from ``HAZARDMILL_STORE``, ``HAZARDMILL_MODEL`` and so on.
 
-    A variable that is set to nothing counts as unset.
-
-    Keys of providers are no settings: their libraries read them from the environment, and nothing of ours keeps them.
+    A variable with an empty value counts as unset. Keys of providers are not settings: the providers' libraries read
+    them from the environment, and hazardmill stores none of them.
     """
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        # The one list, of fallback models, is split at commas; JSON is not asked for.
+        # The only list, of fallback models, is split at commas instead of being JSON.
         enable_decoding=False,
         yaml_file=SETTINGS_FILE,
         extra="forbid",
@@ -66,7 +65,15 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
         return None if value == "none" else value
 
     def fill(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What was given, with the settings in place of nulls; a deadline set for shorter attempts gives way."""
+        """Replace nulls among the given options by settings.
+
+        Args:
+            given: Options by field.
+
+        Returns:
+            All of them; if the given attempt timeout does not fit into the deadline of the settings, the deadline is
+                longer.
+        """
         values = {name: getattr(self, name) if value is None else value for name, value in given.items()}
         if given.get("deadline_s") is None and given.get("attempt_timeout") is not None:
             values["deadline_s"] = deadline_for(given["attempt_timeout"], self.deadline_s)
@@ -89,7 +96,8 @@ def load_settings() -> Settings:
     """Return the settings of the environment and of the settings file; the environment prevails.
 
     Raises:
-        SettingsError: A value is wrong, naming it, a variable of ours is no setting, or the file is no YAML.
+        SettingsError: A value is wrong (the message names it), a variable with our prefix is not a setting, or the file
+            is not YAML.
     """
     import yaml
 
@@ -107,17 +115,17 @@ def load_settings() -> Settings:
         raise SettingsError(
             f"{variable if in_environment else name}: {first['msg']}",
             file=None if in_environment else SETTINGS_FILE,
-            remedy=f"mend or unset {variable}" if in_environment else f"mend {name} in {SETTINGS_FILE}",
+            remedy=f"correct or unset {variable}" if in_environment else f"correct {name} in {SETTINGS_FILE}",
         ) from error
     except (yaml.YAMLError, OSError, TypeError, ValueError) as error:
-        # pydantic-settings reads the file without a guard: it fails in its own way on each kind of wrong file.
+        # pydantic-settings does not guard against bad files: each kind of them fails in its own way.
         raise SettingsError(
-            f"no YAML of names and values: {error}", file=SETTINGS_FILE, remedy="mend the file, or remove it"
+            f"not a YAML file of names and values: {error}", file=SETTINGS_FILE, remedy="correct the file, or remove it"
         ) from error
 
 
 def _refuse_unknown_variables() -> None:
-    """A misspelt variable must not pass for none: with ``HAZARDMILL_MODLE`` a run would quietly be an offline one."""
+    """Refuse misspelt variables, such as ``HAZARDMILL_MODLE``, which would otherwise be ignored."""
     known = sorted({name.upper() for name in Settings.model_fields} | {name[len(PREFIX) :] for name in NO_SETTINGS})
     for variable, value in sorted(os.environ.items()):
         name = variable.upper().removeprefix(PREFIX)
@@ -125,6 +133,6 @@ def _refuse_unknown_variables() -> None:
             close = difflib.get_close_matches(name, known, n=1)
             settings = ", ".join(PREFIX + other for other in known)
             raise SettingsError(
-                f"{variable} is no setting",
-                remedy=f"did you mean {PREFIX}{close[0]}?" if close else f"unset it; settings are {settings}",
+                f"{variable} is not a setting",
+                remedy=f"did you mean {PREFIX}{close[0]}?" if close else f"unset it; the settings are {settings}",
             )

@@ -46,12 +46,12 @@ def test_other_variables_of_ours_are_no_settings(monkeypatch: pytest.MonkeyPatch
     [
         ("HAZARDMILL_MODLE", "did you mean HAZARDMILL_MODEL?"),
         ("hazardmill_batchsize", "did you mean HAZARDMILL_BATCH_SIZE?"),
-        ("HAZARDMILL_WEATHER_IN_SPRING", "unset it; settings are HAZARDMILL_API_BASE, "),
+        ("HAZARDMILL_WEATHER_IN_SPRING", "unset it; the settings are HAZARDMILL_API_BASE, "),
     ],
 )
 def test_a_variable_that_is_no_setting_is_refused(variable: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "openai/gpt-4o")
-    with pytest.raises(SettingsError, match=f"{variable} is no setting") as caught:
+    with pytest.raises(SettingsError, match=f"{variable} is not a setting") as caught:
         load_settings()
     assert caught.value.remedy.startswith(remedy)
     assert "gpt-4o" not in str(caught.value)

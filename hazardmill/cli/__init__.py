@@ -1,1 +1,1 @@
-"""The commands, one module each, imported by ``hazardmill.cli.main`` when called."""
+"""The commands, one module each, which ``hazardmill.cli.main`` imports when they are called."""

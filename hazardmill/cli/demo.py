@@ -1,4 +1,4 @@
-"""``hazardmill demo``: the main job end to end, on the shipped samples, with a language model's recorded answers."""
+"""``hazardmill demo``: the whole pipeline on the shipped samples, with recorded answers of a language model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.options import json_option, lens_of
+from hazardmill.cli.options import json_option, write_lens
 from hazardmill.cli.report import review_figures
 from hazardmill.cli.run.work import show, work_through
 from hazardmill.errors import InputError, JailUnavailable, ReleaseRefused
@@ -43,7 +43,7 @@ from hazardmill.text.shell import command
 
 _VERSION: Final = "0.1.0"
 _ONE_KIND: Final = 0.8
-"""Most share of tasks with the commonest kind of way out: in three of four an act is put in, where half is wanted."""
+"""The largest share of tasks with the commonest kind of way out: in three of four an action is inserted."""
 
 
 @click.command(epilog="Example: hazardmill demo --out demo-out")
@@ -52,30 +52,33 @@ _ONE_KIND: Final = 0.8
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("demo-out"),
     show_default=True,
-    help="Folder to write to; a second demo there adds a run.",
+    help="Folder to write to; a second demo adds a run to it.",
 )
 @click.option(
-    "--cross-check", type=click.FloatRange(0, 1), default=0.0, help="Share of tasks shown to ENHSP and Tamer."
+    "--cross-check", type=click.FloatRange(0, 1), default=0.0, help="Share of tasks to check with ENHSP and Tamer too."
 )
 @json_option
 def demo(out: Path, cross_check: float, as_json: bool) -> None:
-    """Run the shipped samples through the whole mill, offline: no key, no network, no cost.
+    """Run the shipped samples through the whole pipeline, offline: no key, no network, no cost.
 
-    What a language model answered to them is recorded; all else is done anew. From records to tasks and their report,
-    then to a release of what two reviewers approved, language models too, on which two planners that are rules are
-    scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 1 then.
+    A language model's answers to them are recorded; everything else is computed anew. The records become tasks and a
+    report; the tasks that two reviewers (language models too) approved become a release, and two rule-based planners
+    are scored on it. The code that is run was written by a model: without a working jail nothing is run, and the exit
+    code is 1.
     """
     clock = _Clock()
-    config, reviews = _recorded(cross_check)
+    config, reviews = _find_recordings(cross_check)
     _refuse_without_jail()
     store = Store(out / "store")
     with clock.stage("tasks"):
         run, _ = Run.start(store, config)
         review = _lay_out(reviews, out / "review")
-        afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out, *_named(review))
+        afterwards = command(
+            "report", "--run", run.run_id, "--store", store.address, "--out", out, *_review_options(review)
+        )
         work_through(run, quiet=as_json, afterwards=afterwards)
     with clock.stage("report"):
-        lens = lens_of(store)
+        lens = write_lens(store)
         figures = None if review is None else review_figures(store, review, [run.run_id])
         report = write_report(store, [run.run_id], out / "report.html", review=figures)
         folders = write_task_folders(store, [run.run_id], out / "tasks")
@@ -87,14 +90,14 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         "review": review and str(review),
     }
     if (out / "release").exists():
-        # Of the same answers it would be the same; of others, nobody's release is written over.
-        click.echo(f"release: {out / 'release'} is of an earlier demo and was left as it is", err=True)
+        # From the same answers it would be the same release; from others, it must not replace one that somebody made.
+        click.echo(f"release: {out / 'release'} is from an earlier demo and was left unchanged", err=True)
     elif folders and review:
         with clock.stage("release"):
-            extra["release"] = _release(store, run.run_id, out)
+            extra["release"] = _build_release(store, run.run_id, out)
         if extra["release"]:
             with clock.stage("planners"):
-                extra["planners"] = _planners(out)
+                extra["planners"] = _score_planners(out)
     if as_json:
         extra["seconds"] = clock.seconds
     else:
@@ -109,7 +112,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
 
 
 class _Clock:
-    """How long each stage took."""
+    """Measures how long each stage takes, in seconds."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -121,13 +124,13 @@ class _Clock:
         self.seconds[name] = round(time.monotonic() - began, 1)
 
 
-def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
-    """The run on the samples whose answers are recorded, and the files of their reviews."""
+def _find_recordings(cross_check: float) -> tuple[RunConfig, list[Path]]:
+    """Return the configuration of a run on the recorded samples, and the files of their reviews."""
     sources = [source for source in list_sources() if (source.folder / PLACE).is_file()]
     if not sources:
         raise InputError(
-            "no recorded answers came with this installation of hazardmill",
-            remedy="install it anew, or run your own records: hazardmill run generate --help",
+            "this installation of hazardmill has no recorded answers",
+            remedy="reinstall it, or run your own records: hazardmill run generate --help",
         )
     config = RunConfig(
         inputs=tuple(RunInput(source=source.name, path=source.sample) for source in sources),
@@ -140,7 +143,7 @@ def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
 
 
 def _refuse_without_jail() -> None:
-    """Find out before anything is written whether what a model wrote can be run here.
+    """Check, before anything is written, that code written by a model can be run here.
 
     Raises:
         JailUnavailable: It cannot.
@@ -149,22 +152,22 @@ def _refuse_without_jail() -> None:
         Jail(profile="auto").close()
     except JailUnavailable as error:
         error.message = (
-            f"the demo runs code that a language model wrote, and the jail for it does not hold here: {error.message}; "
+            f"the demo runs code that a language model wrote, and the jail does not hold here: {error.message}; "
             "nothing was run"
         )
         error.args = (error.message,)
-        error.remedy = "hazardmill doctor says what is missing; Linux with Landlock and seccomp has it"
+        error.remedy = "run hazardmill doctor to see what is missing; the jail needs Linux with Landlock and seccomp"
         raise
 
 
 def _lay_out(files: list[Path], folder: Path) -> Path | None:
-    """Make a review folder of recorded reviews. A file that is damaged is told and left out.
+    """Make a review folder from recorded reviews; a damaged file is reported and left out.
 
     Returns:
-        The folder; null if no file could be taken.
+        The folder, or None if no file could be used.
     """
     if not files:
-        click.echo("no release: no recorded reviews came with this installation of hazardmill", err=True)
+        click.echo("no release: this installation of hazardmill has no recorded reviews", err=True)
     for path in files:
         try:
             lay_out([path], ReviewFolder(folder))
@@ -173,12 +176,16 @@ def _lay_out(files: list[Path], folder: Path) -> Path | None:
     return folder if folder.exists() else None
 
 
-def _named(review: Path | None) -> tuple[object, ...]:
+def _review_options(review: Path | None) -> tuple[object, ...]:
     return () if review is None else ("--review", review)
 
 
-def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
-    """Build a release of the run's tasks that all reviewers approved; null, told with the reason, if gates refuse."""
+def _build_release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
+    """Build a release of those tasks of the run that all reviewers approved.
+
+    Returns:
+        Its ``path`` and its ``count`` of tasks; None if gates refuse, after their findings were printed.
+    """
     limits = Thresholds(commonest_way_out=_ONE_KIND)
     options = Options(name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), thresholds=limits)
     try:
@@ -191,8 +198,8 @@ def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
     return {"path": str(made.folder), "count": made.manifest.tasks}
 
 
-def _planners(out: Path) -> dict[str, dict[str, float | None]]:
-    """Score two planners that are rules on the release; their rates ``F`` and ``S``."""
+def _score_planners(out: Path) -> dict[str, dict[str, float | None]]:
+    """Score two rule-based planners on the release, and return their rates ``F`` and ``S``."""
     tasks = ReleasedTasks(load_release(str(out / "release")))
     path = out / "plans.jsonl"
     path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers_to(tasks)), encoding="utf-8")

@@ -26,7 +26,10 @@ _EXTRAS = {
 @click.command(epilog="Example: hazardmill doctor --json")
 @json_option
 def doctor(as_json: bool) -> None:
-    """Say what works on this machine: Python, extras, jail, sources, prompts. Exit code 1 if the jail does not hold."""
+    """Check what works on this machine: Python, extras, jail, sources, prompts.
+
+    Exit code 1 if the jail does not hold.
+    """
     extras = {
         name: all(importlib.util.find_spec(module) is not None for module in modules)
         for name, modules in _EXTRAS.items()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import facts, json_option, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, read_facts, store_option
 from hazardmill.cli.rejects import show_rejects
 from hazardmill.ingest.fetch.catalogue import read_catalogue
 from hazardmill.ingest.intake import ingest_into
@@ -18,8 +18,10 @@ from hazardmill.store_access import open_store
 
 @click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")
 @click.option("--source", "source_name", required=True, help="Name of the source.")
-@click.option("--limit", type=click.IntRange(1), help="At most so many records.")
-@click.option("--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of records to read.")
+@click.option(
+    "--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact; repeat for several."
+)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @store_option
 @json_option
@@ -33,11 +35,11 @@ def ingest(
 ) -> None:
     """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason.
 
-    Without PATH, reads what an installed package brings (bddl). Exit code 1 if there was no record.
+    Without PATH, reads the data of an installed package (bddl). Exit code 1 if there was no record.
     """
     if path is None:
-        path = _installed(source_name)
-    where = facts(wheres, (source_name,))[source_name]
+        path = _find_installed(source_name)
+    where = read_facts(wheres, (source_name,))[source_name]
     _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=where, limit=limit)
     counts = intake.counts
     if as_json:
@@ -63,11 +65,11 @@ def ingest(
         sys.exit(1)
 
 
-def _installed(name: str) -> Path:
-    """The input of an installed package.
+def _find_installed(name: str) -> Path:
+    """Return the input that an installed package brings.
 
     Raises:
-        click.UsageError: There is none, so that a path must be given.
+        click.UsageError: There is none, so a path is required.
     """
     source = load_source(name)
     path = source.find_installed()
@@ -77,5 +79,5 @@ def _installed(name: str) -> Path:
             get = f"get one with: hazardmill sources fetch {name}"
         else:
             get = (offer.otherwise if offer is not None else None) or f"get it from {source.address}"
-        raise click.UsageError(f"source {name} needs a PATH here: give {source.expects}; {get}")
+        raise click.UsageError(f"source {name} needs a PATH: give {source.expects}; {get}")
     return path

@@ -1,4 +1,4 @@
-"""A group of commands that imports a command's module when the command is called, so that help is quick."""
+"""A group of commands whose modules are imported when a command is called, so that help is quick."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when called.
+    """A group that imports a command's module only when the command is called.
 
     Args:
-        addresses: Name of a command to where it is (``package.module:attribute``) and its line in the group's help.
-        whole_lines: Whether lines stand in the help uncut. Otherwise they are shortened to the terminal's width, as
+        addresses: Maps the name of a command to its address (``package.module:attribute``) and its line in the group's
+            help.
+        whole_lines: Whether the help prints these lines uncut. Otherwise they are shortened to the terminal's width, as
             click does.
     """
 
@@ -30,11 +31,11 @@ class LazyGroup(click.Group):
         self.whole_lines = whole_lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, sorted."""
+        """Return the names of the commands, sorted."""
         return sorted(self.addresses)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported."""
+        """Import a command; None if the group has none of that name."""
         if cmd_name not in self.addresses:
             return None
         module, _, attribute = self.addresses[cmd_name][0].partition(":")

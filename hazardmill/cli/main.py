@@ -13,25 +13,25 @@ from hazardmill.errors import HazardmillError
 from hazardmill.text.printable import printable_lines
 
 COMMANDS: Final = {
-    "dedupe": ("hazardmill.cli.dedupe:dedupe", "Find near-duplicates, and what another corpus has of these tasks."),
-    "demo": ("hazardmill.cli.demo:demo", "Run the shipped samples through the whole mill, offline."),
-    "doctor": ("hazardmill.cli.doctor:doctor", "Say what works on this machine."),
-    "evaluate": ("hazardmill.cli.groups:evaluate", "Score what planners make of a release, and say why they fail."),
+    "dedupe": ("hazardmill.cli.dedupe:dedupe", "Find near-duplicate tasks, in the store and in another corpus."),
+    "demo": ("hazardmill.cli.demo:demo", "Run the shipped samples through the whole pipeline, offline."),
+    "doctor": ("hazardmill.cli.doctor:doctor", "Check what works on this machine."),
+    "evaluate": ("hazardmill.cli.groups:evaluate", "Score planners on a release, and show where they fail."),
     "ingest": ("hazardmill.cli.ingest:ingest", "Read records of a source into the store."),
-    "query": ("hazardmill.cli.query:query", "Run SQL on the store, read-only."),
-    "release": ("hazardmill.cli.groups:release", "Build datasets of tasks, compare, push and export them."),
-    "report": ("hazardmill.cli.report:report", "Write report, task folders and DuckDB file of runs."),
+    "query": ("hazardmill.cli.query:query", "Run a read-only SQL query on the store."),
+    "release": ("hazardmill.cli.groups:release", "Build, compare, publish and export versioned datasets of tasks."),
+    "report": ("hazardmill.cli.report:report", "Write a report on runs, with task folders and a DuckDB file."),
     "review": (
         "hazardmill.cli.groups:review",
-        "Have people review tasks, and see the figures.",
+        "Have people review tasks, and report the figures.",
     ),
-    "run": ("hazardmill.cli.groups:run", "Generate tasks, resume a run, list runs."),
-    "sources": ("hazardmill.cli.groups:sources", "List and describe the sources."),
-    "store": ("hazardmill.cli.groups:store", "Verify or digest a store."),
+    "run": ("hazardmill.cli.groups:run", "Generate tasks: estimate, preview, run, resume, list, compare."),
+    "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
+    "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
     "task": ("hazardmill.cli.groups:task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
-    "why": ("hazardmill.cli.why:why", "Tell why a record ended as it did, from its bytes to its task's proof."),
+    "why": ("hazardmill.cli.why:why", "Explain why a record ended as it did, from its bytes to its task's proof."),
 }
-"""Command to where it is, and its line in the help."""
+"""Maps a command to its address and its line in the help."""
 
 EXIT_CODES: Final = (
     "Exit codes: 0 ok, 1 ran and found failures, 2 usage, 3 bad input, 4 stopped and resumable, 5 provider."
@@ -47,11 +47,14 @@ EXIT_CODES: Final = (
 )
 @click.version_option(__version__, prog_name="hazardmill")
 def hazardmill() -> None:
-    """Turn public records into proved robot-safety planning tasks."""
+    """Turn public records into robot-safety planning tasks with proofs."""
 
 
 def main() -> NoReturn:
-    """Run the command line; errors become one message and their exit code."""
+    """Run the command line, and exit with its exit code.
+
+    A ``HazardmillError`` becomes one message on standard error and the exit code of its class; ctrl-C becomes 4.
+    """
     stdout = sys.stdout
     try:
         hazardmill.main(standalone_mode=False)
@@ -67,8 +70,8 @@ def main() -> NoReturn:
         click.echo(printable_lines(f"error: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as leave:
-        # Where the reader of our output goes away, as `head` does, click swaps stdout and rich leaves from its handler,
-        # both with 1; but nothing failed.
+        # If the reader of our output goes away, as `head` does, click swaps stdout and rich exits from its handler; the
+        # code is then 1, although nothing failed.
         unread = sys.stdout is not stdout or isinstance(leave.__context__, BrokenPipeError)
         sys.exit(0 if unread else leave.code)
     sys.exit(0)

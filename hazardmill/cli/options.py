@@ -22,23 +22,23 @@ R = TypeVar("R")
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers that knows ``nan`` and ``inf`` for what they are: none."""
+    """A range of numbers that refuses ``nan`` and ``inf``."""
 
     def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number, or a refusal."""
+        """Return the number, or fail with a message for the option."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no finite number", param, ctx)
+            self.fail(f"{value!r} is not a finite number", param, ctx)
         return number
 
 
 def json_option(function: Callable[P, R]) -> Callable[P, R]:
-    """``--json``: the result as one JSON value on standard output."""
+    """Add ``--json``, which prints the result as one JSON value on standard output."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)
 
 
 def store_option(function: Callable[P, R]) -> Callable[P, R]:
-    """``--store DIR``: by default the setting ``store``."""
+    """Add ``--store DIR``, which defaults to the setting ``store``."""
     return click.option(
         "--store",
         "store_path",
@@ -48,9 +48,13 @@ def store_option(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def print_json(value: object) -> None:
-    """Print a JSON value, one to the output. Numbers that JSON does not have (NaN, Infinity) become null.
+    """Print one JSON value to standard output.
 
-    What could steer a terminal is written as an escape of JSON, which says the same.
+    Numbers that JSON does not have (NaN, Infinity) become null, and characters that could control a terminal are
+    written as escapes.
+
+    Args:
+        value: Anything that ``json`` can write; a ``Decimal`` becomes a number, any other object its text.
     """
     text = json.dumps(_in_json(value), indent=2, ensure_ascii=False, default=str, allow_nan=False)
     click.echo(escape_in_json(text))
@@ -62,13 +66,17 @@ def _in_json(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_in_json(item) for item in value]
     if isinstance(value, Decimal):
-        # The sum of a column of integers is one in DuckDB.
+        # DuckDB returns the sum of an integer column as a Decimal.
         return int(value) if value == value.to_integral_value() else float(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def lens_of(store: Store) -> Path | None:
-    """Write the store's DuckDB file; where that cannot be, say so and go on: nothing that was asked for needs it."""
+def write_lens(store: Store) -> Path | None:
+    """Write the store's DuckDB file, which is a convenience that no command depends on.
+
+    Returns:
+        Its path; None if it could not be written, which is reported on standard error.
+    """
     try:
         return store.write_lens()
     except StoreError as error:
@@ -76,11 +84,16 @@ def lens_of(store: Store) -> Path | None:
         return None
 
 
-def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:
-    """``NAME=VALUE`` options by name; a bare ``VALUE`` goes to every name of ``names``.
+def read_named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:
+    """Read the values of a repeatable option ``[NAME=]VALUE``, by name.
+
+    Args:
+        values: As given on the command line.
+        names: The names that a value may be for; a bare ``VALUE`` is for all of them.
+        option: The option, for the error message.
 
     Raises:
-        click.BadParameter: A name is not among ``names``.
+        click.BadParameter: A name is not in ``names``.
     """
     result: dict[str, str] = {}
     for value in values:
@@ -96,11 +109,18 @@ def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -
     return result
 
 
-def facts(wheres: tuple[str, ...], names: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """``--where [SOURCE:]NAME=VALUE`` options by source; one without a source goes to every name of ``names``.
+def read_facts(wheres: tuple[str, ...], names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Read the options ``--where [SOURCE:]NAME=VALUE``, by source.
+
+    Args:
+        wheres: As given on the command line.
+        names: The sources that were asked for; a fact without a source is for all of them.
+
+    Returns:
+        For every source in ``names`` its facts, by name.
 
     Raises:
-        click.BadParameter: An option has no value, or its source is not among ``names``.
+        click.BadParameter: An option has no value, or its source is not in ``names``.
     """
     found: dict[str, dict[str, str]] = {name: {} for name in names}
     for where in wheres:

@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, a line every few seconds elsewhere."""
+"""The progress of a run: a bar on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ _LONGEST_REASON = 200
 
 
 class RunProgress:
-    """Shows records done by outcome. A context manager; writes to standard error."""
+    """Shows how many records are done, by outcome, on standard error.
+
+    A context manager, to be called after each record, as ``OnRecord`` is.
+
+    Args:
+        total: Records of the run.
+        quiet: Whether to print nothing.
+    """
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._total = total
@@ -55,7 +62,7 @@ class RunProgress:
             self._say()
 
     def __call__(self, record_id: str, outcome: Outcome) -> None:
-        """Count one record."""
+        """Count a finished record."""
         self._counts[outcome.value] += 1
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, advance=1, description=self._summary())
@@ -65,7 +72,7 @@ class RunProgress:
                 self._say()
 
     def on_retry(self, retry: Retry) -> None:
-        """Say that a request waits for another attempt, and why; of many that wait, one every few seconds."""
+        """Report that a request waits for another attempt, and why: at most one line every few seconds."""
         now = time.monotonic()
         if self._console.quiet or (self._told is not None and now - self._told < _EVERY_S):
             return
@@ -82,7 +89,7 @@ class RunProgress:
                 print(text, file=sys.stderr, flush=True)
 
     def _say(self) -> None:
-        # Nobody may be listening any more, and that is no reason to stop a run.
+        # A reader that has gone away is no reason to stop a run.
         with contextlib.suppress(BrokenPipeError):
             print(f"{sum(self._counts.values())}/{self._total} records: {self._summary()}", file=sys.stderr, flush=True)
 

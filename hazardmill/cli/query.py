@@ -12,7 +12,7 @@ from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
 
 _CUT = ("…", " shown)")
-"""Signs that DuckDB left out rows or columns, or cut values, of a table."""
+"""Signs in a rendered table that DuckDB left out rows or columns, or cut values."""
 
 
 @click.command(epilog="""Example: hazardmill query "select outcome, count(*) n from outcomes group by all" """)
@@ -20,7 +20,7 @@ _CUT = ("…", " shown)")
 @store_option
 @json_option
 def query(sql: str, store_path: Path | None, as_json: bool) -> None:
-    """Run one SQL query on views of the store's tables; it can change nothing, and read nothing but the store."""
+    """Run one SQL query on views of the store's tables. It can change nothing, and read nothing but the store."""
     store = open_store(store_path)
     if as_json:
         print_json(query_rows(store, sql))

@@ -1,4 +1,4 @@
-"""Rejects of an input on a terminal."""
+"""Prints the rejects of an input on a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from hazardmill.records import Reject
 
 
 def show_rejects(rejects: Iterable[Reject], *, err: bool = False) -> None:
-    """Print where each was, what was wrong and what to do, then where to find all of them."""
+    """Print where each reject was, what was wrong and how to fix it, then the query that lists all of them.
+
+    Args:
+        rejects: The examples to print.
+        err: Whether to print to standard error.
+    """
     rejects = tuple(rejects)
     for reject in rejects:
         click.echo(f"  {place(reject)}: {reject.message} [{reject.remedy}]", err=err)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import json_option, lens_of, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option, write_lens
 from hazardmill.errors import InputError
 from hazardmill.report.folders import write_task_folders
 from hazardmill.report.html import write_report
@@ -16,21 +16,21 @@ from hazardmill.report.markdown import write_markdown
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.runs.status import run_states
+from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
 
 @click.command(epilog="Example: hazardmill report --out report --store demo-out/store")
 @click.option("--run", "runs", multiple=True, help="Run to report on; repeat for several [default: the latest].")
-@click.option("--source", "sources", multiple=True, help="Source to restrict it to; repeat for several [default: all].")
+@click.option("--source", "sources", multiple=True, help="Only this source; repeat for several [default: all].")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["html", "md"]),
     default="html",
     show_default=True,
-    help="One self-contained page, or Markdown with its figures as SVG files beside it.",
+    help="One self-contained page, or Markdown with its figures as SVG files.",
 )
 @click.option(
     "--out",
@@ -39,13 +39,13 @@ from hazardmill.store_access import open_store
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("report"),
     show_default=True,
-    help="Folder to write the report and the task folders to.",
+    help="Folder for the report and the task folders.",
 )
 @click.option(
     "--review",
     "folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder of a review whose figures the report is to have [default: none].",
+    help="Folder of a review to include in the report [default: none].",
 )
 @store_option
 @json_option
@@ -58,9 +58,9 @@ def report(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Write report.html or report.md, one folder an accepted task, and the store's DuckDB file."""
+    """Write report.html or report.md, one folder per accepted task, and the store's DuckDB file."""
     store = open_store(store_path)
-    known = [row["run_id"] for row in run_states(store) if row["kind"] == "generate"]
+    known = [row["run_id"] for row in latest_states(store) if row["kind"] == "generate"]
     unknown = [run_id for run_id in runs if run_id not in known]
     if unknown or not known:
         raise InputError(
@@ -70,7 +70,7 @@ def report(
     chosen = list(dict.fromkeys(runs)) or known[-1:]
     wanted = list(dict.fromkeys(sources))
     _check_sources(store, chosen, wanted)
-    lens = lens_of(store)
+    lens = write_lens(store)
     write = write_markdown if form == "md" else write_report
     review = None if folder is None else review_figures(store, folder, chosen, wanted)
     page = write(store, chosen, out / f"report.{form}", wanted, review)
@@ -91,13 +91,13 @@ def report(
 
 
 def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Sequence[str] = ()) -> ReviewStatistics:
-    """The figures of a review of the tasks of some runs, under the policy ``any-reject``.
+    """Compute the figures of a review of the tasks of some runs, under the policy ``any-reject``.
 
     Args:
-        store: Where the runs are.
-        folder: Of the review.
-        runs: Their ids.
-        sources: Only tasks of these; all if none.
+        store: The store with the runs.
+        folder: The folder of the review.
+        runs: Ids of the runs.
+        sources: Only tasks from these; all if empty.
     """
     accepted = {row["task_id"] for run in runs for row in store.rows("tasks", {"run_id": run}, ["task_id"])}
     pool = {
@@ -110,7 +110,7 @@ def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Seq
 
 
 def _check_sources(store: Store, runs: Sequence[str], sources: Sequence[str]) -> None:
-    """Refuse a source that none of the runs has a record of: the report would be of nothing."""
+    """Refuse a source that has no record in any of the runs: its report would be empty."""
     if not sources:
         return
     there = {

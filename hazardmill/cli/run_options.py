@@ -1,4 +1,4 @@
-"""Options of the command line, made from the fields that declare them."""
+"""Command-line options, made from the fields that declare them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def options_from(model: type[BaseModel], *left_out: str) -> list[Decorator]:
-    """Return the click options of a model's fields that carry a ``RunOption``, in their order, but for some."""
+    """Return the click options of a model's fields that carry a ``RunOption``, in the order of the fields.
+
+    Args:
+        model: The model that declares the fields.
+        left_out: Names of fields to skip.
+    """
     return [_option(*each) for each in run_options(model) if each[0] not in left_out]
 
 
@@ -34,7 +39,10 @@ def apply(options: list[Decorator], function: Callable[P, R]) -> Callable[P, R]:
 
 
 def replay_option(function: Callable[P, R]) -> Callable[P, R]:
-    """Add ``--replay``: empty for the store that the command works on."""
+    """Add ``--replay [STORE]``.
+
+    Its value is None if it was not given, and empty for the store that the command works on.
+    """
     return click.option(
         "--replay",
         is_flag=False,
@@ -45,7 +53,7 @@ def replay_option(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def read_given(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, by field; a budget of ``none`` is null."""
+    """Return the options that were given, by field; a budget of ``none`` becomes None."""
     values = {name: value for name, value in options.items() if value not in (None, ())}
     if values.get("budget_usd") == math.inf:
         values["budget_usd"] = None
@@ -71,7 +79,7 @@ def _option(name: str, field: FieldInfo, option: RunOption) -> Decorator:
 
 
 def _number(kind: object, field: FieldInfo) -> click.ParamType[Any] | None:
-    """Return the range of a number with the field's bounds; None for what is no number."""
+    """Return a number type with the bounds of the field; None if the field is not a number."""
     low: Any = next((each.ge for each in field.metadata if isinstance(each, annotated_types.Ge)), None)
     above: Any = next((each.gt for each in field.metadata if isinstance(each, annotated_types.Gt)), None)
     high: Any = next((each.le for each in field.metadata if isinstance(each, annotated_types.Le)), None)
@@ -81,7 +89,7 @@ def _number(kind: object, field: FieldInfo) -> click.ParamType[Any] | None:
 
 
 def _read_usd(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Read a sum of money above 0; ``none`` is infinite: no limit."""
+    """Read a sum of money above 0, in USD; ``none`` is infinity, which stands for no limit."""
     if text is None or text == "none":
         return None if text is None else math.inf
     try:

@@ -27,24 +27,24 @@ _EVERY_S: Final = 3.0
 @click.command("list", epilog="Example: hazardmill sources list --json")
 @json_option
 def list_all(as_json: bool) -> None:
-    """List the sources this installation finds, and what of them is here already."""
+    """List the sources of this installation, and which inputs are already here."""
     found = list_sources()
     if as_json:
         print_json(
             [
-                {"name": source.name, "title": source.title, "licence": source.licence, **_here(source)}
+                {"name": source.name, "title": source.title, "licence": source.licence, **_find_local_inputs(source)}
                 for source in found
             ]
         )
         return
     width = max((len(source.title) for source in found), default=0)
     for source in found:
-        here = ", ".join(name for name, there in _here(source).items() if there) or "nothing here"
+        here = ", ".join(name for name, there in _find_local_inputs(source).items() if there) or "nothing here"
         click.echo(f"{source.name:12} {source.title:{width}} {source.licence} ({here})")
 
 
-def _here(source: Source) -> dict[str, bool]:
-    """Which input is on this machine without fetching: the sample, an installed package."""
+def _find_local_inputs(source: Source) -> dict[str, bool]:
+    """Return which inputs need no download: the sample, and an installed package."""
     return {"sample": source.sample.is_dir(), "installed": source.find_installed() is not None}
 
 
@@ -52,7 +52,7 @@ def _here(source: Source) -> dict[str, bool]:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show one source: licence, where it comes from, what --where can select by, and the files to fetch."""
+    """Show a source: licence, origin, facts for --where, and files to fetch."""
     source = load_source(name)
     offer = read_catalogue(source)
     installed = source.find_installed()
@@ -97,12 +97,12 @@ def show(name: str, as_json: bool) -> None:
 
 def _describe(file: PublishedFile) -> None:
     size = "size not published" if file.size is None else f"{file.size} bytes"
-    click.echo(f"  {file.name}: {size}, {_told(file.sha256)}")
+    click.echo(f"  {file.name}: {size}, {_render_hash(file.sha256)}")
     click.echo(f"    {file.address}")
     click.echo(f"    {file.terms}")
 
 
-def _told(sha256: str | None) -> str:
+def _render_hash(sha256: str | None) -> str:
     return "sha256 not published" if sha256 is None else f"sha256 {sha256}"
 
 
@@ -114,13 +114,22 @@ def _told(sha256: str | None) -> str:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the files [default: data/NAME].",
 )
-@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Only files with this in their name.")
-@click.option("--force", is_flag=True, help="Replace a different file, or accept one that its publisher changed.")
+@click.option(
+    "--file",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only files with this text in their name; repeat for several.",
+)
+@click.option(
+    "--force", is_flag=True, help="Overwrite a file that differs, or accept one that its publisher has changed."
+)
 @json_option
 def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Download the files of a source, as its SOURCE.md gives them, checking size and SHA-256 where published.
+    """Download the files of a source, and check size and SHA-256 where published.
 
-    Stopped in the middle, the same command goes on. A file that is there already is not downloaded again.
+    The addresses are those in its SOURCE.md. If interrupted, the same command resumes; files that are already there are
+    not downloaded again.
     """
     source = load_source(name)
     files = choose(source, patterns)
@@ -135,18 +144,18 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
                 done.append(fetch_file(file, place, force=force, watch=watch))
         except KeyboardInterrupt:
             raise RunStopped(
-                f"fetching {file.name} was interrupted; what came is kept in {place}",
-                remedy=f"go on with: {shlex.join(['hazardmill', *sys.argv[1:]])}",
+                f"fetching {file.name} was interrupted; what has arrived is kept in {place}",
+                remedy=f"resume with: {shlex.join(['hazardmill', *sys.argv[1:]])}",
             ) from None
         if not as_json:
-            _tell(done[-1])
+            _print_fetched(done[-1])
     if as_json:
         print_json([fetched.model_dump(mode="json") for fetched in done])
     elif not any(fetched.unpack for fetched in done):
         click.echo(f"next: hazardmill ingest --source {source.name} {shlex.quote(str(place))}")
 
 
-def _tell(fetched: FetchedFile) -> None:
+def _print_fetched(fetched: FetchedFile) -> None:
     what = "already there" if fetched.already_there else f"{fetched.received} bytes received"
     click.echo(f"{fetched.path}: {fetched.size} bytes ({what})")
     unknown = [
@@ -159,7 +168,12 @@ def _tell(fetched: FetchedFile) -> None:
 
 
 class ByteProgress:
-    """Shows bytes received: a bar on a terminal, a line every few seconds elsewhere. Writes to standard error."""
+    """Shows the bytes received on standard error: a bar on a terminal, a line every few seconds elsewhere.
+
+    Args:
+        name: The file.
+        quiet: Whether to show nothing.
+    """
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name, self._quiet = name, quiet
@@ -188,7 +202,7 @@ class ByteProgress:
             self._bar.stop()
 
     def __call__(self, have: int, total: int | None) -> None:
-        """Say how many bytes are there, and of how many."""
+        """Show how many bytes have arrived, out of how many (None if unknown)."""
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task(self._name, total=total)
@@ -196,6 +210,6 @@ class ByteProgress:
         elif not self._quiet and time.monotonic() - self._last >= _EVERY_S:
             self._last = time.monotonic()
             of = "" if total is None else f" of {total}"
-            # Nobody may be listening any more, and that is no reason to stop.
+            # A reader that has gone away is no reason to stop.
             with contextlib.suppress(BrokenPipeError):
                 print(f"{self._name}: {have}{of} bytes", file=sys.stderr, flush=True)

@@ -23,14 +23,14 @@ from hazardmill.verification.stored import findings_in_store
 
 
 @click.command(epilog="Example: hazardmill store verify --store demo-out/store")
-@click.option("--deep", is_flag=True, help="Verify every task too, as `task verify` does.")
+@click.option("--deep", is_flag=True, help="Also verify every task, as `task verify` does.")
 @store_option
 @json_option
 def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
-    """Check every file of the store, and that rows are there that others stand on; exit code 1 if something is wrong.
+    """Check every file of the store, and that no row refers to a missing one.
 
-    A commit that is gone whole with everything after it leaves no trace, as in an older copy of the store: look whether
-    the last commit that is told is the last one there was.
+    If whole commits are missing from the end, as in an older copy of the store, nothing shows it: check that the last
+    commit reported is the last one you made. Exit code 1 if something is wrong.
     """
     opened = open_store(store_path)
     findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(findings_in_store(opened) if deep else ())]
@@ -47,15 +47,20 @@ def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
 
 
 @click.command(epilog="Example: hazardmill store digest --run generate-20260131-235959-1a2b3c")
-@click.option("--run", "run_id", help="Only what this run stands on.")
-@click.option("--without", "columns", multiple=True, metavar="COLUMN", help="Leave a column out; repeat for several.")
+@click.option("--run", "run_id", help="Only this run and the rows it depends on.")
+@click.option(
+    "--without", "columns", multiple=True, metavar="COLUMN", help="Leave out this column; repeat for several."
+)
 @store_option
 @json_option
 def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None, as_json: bool) -> None:
-    """Print a hash a table: equal for equal runs, whatever their ids and times, killed and resumed or not."""
+    """Print a hash per table, equal for runs with equal results.
+
+    Ids, times, and whether a run was killed and resumed do not matter.
+    """
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
-        raise InputError(f"there is no run {run_id} here", remedy="see: hazardmill run list")
+        raise InputError(f"there is no run {run_id} in this store", remedy="see: hazardmill run list")
     unknown = [name for name in columns if not any(name in table.stable_columns for table in TABLES.values())]
     if unknown:
         raise UsageError(f"no table has a column {unknown[0]} that a digest covers", remedy="see: generated/README.md")
@@ -72,13 +77,16 @@ def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None
 @click.argument("target", metavar="TO")
 @json_option
 def copy(source: str, target: str, as_json: bool) -> None:
-    """Copy a store between folders and buckets (s3://bucket/prefix); done again, a copy that was cut short goes on."""
-    # Addresses as they were typed: no paths.
+    """Copy a store between folders and buckets (s3://bucket/prefix).
+
+    If a copy was interrupted, the same command resumes it.
+    """
+    # Addresses as typed: as paths, s3:// would lose a slash.
     copied = Store.open(source).copy_to(Store(target), None if as_json else _show_progress)
     if as_json:
         print_json(asdict(copied))
     else:
-        again = f", {copied.parts_before} of them there before" if copied.parts_before else ""
+        again = f", {copied.parts_before} of them already there" if copied.parts_before else ""
         click.echo(f"{copied.commits} commit(s), {copied.parts} part(s), {copied.bytes / 1e6:.1f} MB{again}")
 
 
@@ -92,7 +100,10 @@ def _show_progress(done: int, of: int) -> None:
 @store_option
 @json_option
 def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
-    """Make few large parts of many small ones; runs and readers may go on meanwhile, and no digest changes."""
+    """Merge many small parts into a few large ones; no digest changes.
+
+    Runs and readers can go on meanwhile.
+    """
     size = TARGET_BYTES if target is None else target * 10**6
     _show_maintained(open_store(store_path).compact(target=size), as_json)
 
@@ -106,15 +117,18 @@ def _show_maintained(done: MaintenanceSummary, as_json: bool) -> None:
         click.echo(f"parts: {done.parts_before} -> {done.parts_after}")
         click.echo(f"size:  {done.bytes_before / 1e6:.1f} -> {done.bytes_after / 1e6:.1f} MB")
         if done.rows_dropped:
-            click.echo(f"{done.rows_dropped} row(s) dropped that a later one of the same run replaced")
+            click.echo(f"{done.rows_dropped} row(s) dropped because a later one of the same run replaced them")
 
 
 @click.command(epilog="Example: hazardmill store rebuild --dry-run")
-@click.option("--dry-run", is_flag=True, help="Say what is damaged and what would be done, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Report what is damaged and what would be done; change nothing.")
 @store_option
 @json_option
 def rebuild(dry_run: bool, store_path: Path | None, as_json: bool) -> None:
-    """Move damaged files to quarantine and make the store whole again; exit code 1 if something stayed lost."""
+    """Quarantine damaged files, and restore the store as far as possible.
+
+    Exit code 1 if something is lost for good.
+    """
     opened = open_store(store_path)
     done = opened.rebuild(dry_run=dry_run)
     if as_json:
@@ -134,10 +148,10 @@ def _show_rebuild(done: RebuildReport, place: Path) -> None:
         click.echo("rows lost: " + ", ".join(f"{count} of {table}" for table, count in done.rows_lost.items()))
     would = "would be retracted" if done.dry_run else "retracted"
     for run_id, count in done.retracted.items():
-        click.echo(f"run {run_id}: {count} record(s) {would}, whose rows are no longer complete")
+        click.echo(f"run {run_id}: {count} record(s) {would} because their rows are incomplete")
     for run_id, count in done.pending.items():
         again = f"run resume {run_id}"
-        click.echo(f"run {run_id}: {count} record(s) to be made; go on with: {command(again, place)}")
+        click.echo(f"run {run_id}: {count} record(s) left to process; resume with: {command(again, place)}")
     for sentence in done.lost:
         click.echo(printable_lines(f"LOST: {sentence}"))
     if done.whole:

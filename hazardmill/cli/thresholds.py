@@ -1,4 +1,4 @@
-"""Thresholds of the gates on a corpus, which several commands take as ``NAME=NUMBER``."""
+"""Thresholds of the corpus gates, which several commands take as ``NAME=NUMBER``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from hazardmill.quality.corpus_thresholds import Thresholds
 
 
 def read_thresholds(settings: tuple[str, ...]) -> Thresholds:
-    """Make the thresholds, some of them as ``NAME=NUMBER`` says.
+    """Return the thresholds of the corpus gates, with defaults where none is given.
+
+    Args:
+        settings: As given on the command line, ``NAME=NUMBER``.
 
     Raises:
         click.BadParameter: There is no such threshold, or it cannot have that value.
@@ -19,7 +22,7 @@ def read_thresholds(settings: tuple[str, ...]) -> Thresholds:
         name, equals, value = setting.partition("=")
         if not equals or name not in Thresholds.model_fields:
             raise click.BadParameter(
-                f"{setting!r} is not NAME=NUMBER with a name of {', '.join(Thresholds.model_fields)}",
+                f"{setting!r} is not NAME=NUMBER with NAME one of {', '.join(Thresholds.model_fields)}",
                 param_hint="--threshold",
             )
         given[name] = value

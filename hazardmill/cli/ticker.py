@@ -1,4 +1,4 @@
-"""How far the work is: a line now and then."""
+"""A line of progress now and then."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ EVERY_S = 3.0
 
 
 class Ticker:
-    """Says on standard error how far the work is, every few seconds; the first time after as many."""
+    """Prints progress on standard error, at most every few seconds, and not at once."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
         self._last = time.monotonic()
 
     def tell(self, text: str) -> None:
-        """Say it if it is time."""
+        """Print the text if enough time has passed since the last one; otherwise drop it."""
         if not self._quiet and time.monotonic() - self._last >= EVERY_S:
             self._last = time.monotonic()
             click.echo(text, err=True)

@@ -16,20 +16,20 @@ from hazardmill.store_access import open_store
 
 @click.command(epilog="Example: hazardmill why neiss:249900101 --store demo-out/store --html why.html")
 @click.argument("name", metavar="TASK_ID|RECORD_ID")
-@click.option("--run", "run_id", help="Run to tell of [default: the latest that has it].")
-@click.option("--full", is_flag=True, help="Print prompts, answers, code and evidence whole.")
+@click.option("--run", "run_id", help="Run to explain [default: the latest one with this record].")
+@click.option("--full", is_flag=True, help="Print prompts, answers, code and evidence in full.")
 @click.option(
     "--html",
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write one self-contained page with all of it; nothing else is printed, unless --json or --full is given.",
+    help="Write everything to one self-contained page, and print nothing else unless --json or --full is given.",
 )
 @click.option(
     "--reread/--no-reread",
     default=True,
     show_default=True,
-    help="Look whether the record's file still holds it; takes seconds near the end of a large file.",
+    help="Check that the record is still in its file; takes seconds near the end of a large file.",
 )
 @store_option
 @json_option
@@ -42,9 +42,9 @@ def why(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Tell why a record ended as it did, and what is proved of its task.
+    """Explain why a record ended as it did, and what is proved about its task.
 
-    From the bytes of its record over every prompt, answer, check and decision to both plans, step by step.
+    Step by step: the bytes of its record, every prompt, answer, check and decision, and both plans.
     """
     story = build_story(open_store(store_path), name, run_id, reread=reread)
     if page is not None:

@@ -17,7 +17,7 @@ from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy, accepted_set
-from hazardmill.runs.reproducibility import ConfigChange, config_changes, made_changes
+from hazardmill.runs.reproducibility import ConfigChange, config_changes, reproducibility_changes
 from hazardmill.runs.run import Run
 
 if TYPE_CHECKING:
@@ -192,7 +192,10 @@ def compare(
     return RunComparison(
         a=ComparedRun(run_id=first, models=models_a, records=len(runs[0].selection), finished=len(a)),
         b=ComparedRun(run_id=second, models=models_b, records=len(runs[1].selection), finished=len(b)),
-        settings=(*config_changes(runs[0].config, runs[1].config), *made_changes(runs[0].made, runs[1].made)),
+        settings=(
+            *config_changes(runs[0].config, runs[1].config),
+            *reproducibility_changes(runs[0].made, runs[1].made),
+        ),
         pairing=pairing,
         figures=tuple(figures([*_quotients(pairs)], how)),
         tallies={name: _beside(pairs, values) for name, values in _TALLIES.items()},

@@ -33,7 +33,7 @@ from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.backend import answering_backend
-from hazardmill.runs.budgets import check_budget, opened_budget
+from hazardmill.runs.budgets import check_budget, open_budget
 from hazardmill.runs.malloc import in_one_thread
 from hazardmill.runs.ordered_pool import OrderedPool
 from hazardmill.runs.resources import REAL, ModelResources
@@ -132,7 +132,7 @@ class ModelRun(ABC, Generic[Piece]):
         backend = self.resources.backend(self.access, store)
         with self._under_way(store) as (writer, done):
             ledger = Ledger(store, writer, self.run_id)
-            with opened_budget(store, self.run_id, self.access, ledger) as budget:
+            with open_budget(store, self.run_id, self.access, ledger) as budget:
                 client = self.resources.client(
                     backend,
                     ledger,
@@ -175,7 +175,7 @@ class ModelRun(ABC, Generic[Piece]):
         except (ProviderError, RunStopped):
             # Requests under way are being paid for: keep their answers for whoever resumes the run.
             client.close()
-            await line.ended()
+            await line.drain()
             raise
         finally:
             await line.call_off()

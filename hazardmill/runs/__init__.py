@@ -1,1 +1,1 @@
-"""A generation run: its configuration, its session on a store, and its state."""
+"""A generation run: its configuration, its sessions on a store, and its state."""

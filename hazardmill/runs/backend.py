@@ -1,4 +1,4 @@
-"""Which backend a run's access to models means, whether it can be asked, and within which limits."""
+"""Opens the backend and the limiter that a run's access to models asks for."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hazardmill.llm.requests import Backend
 from hazardmill.store.store import Store
 
 _KEY = "_API_KEY"
-"""How variables that hold a key end. Clouds that know other ways of signing in are taken at their word."""
+"""Suffix of variables that hold a key. Other ways of signing in, as clouds have, are not checked."""
 
 
 def open_backend(access: ModelAccess, store: Store) -> Backend:
-    """The backend of a run.
+    """Open the backend of a run.
 
     Args:
         access: How the run reaches its models.
@@ -26,7 +26,7 @@ def open_backend(access: ModelAccess, store: Store) -> Backend:
 
     Raises:
         StoreError: There is no store at ``access.replay_store``.
-        SettingsError: ``access.api_base`` is no address, nobody knows a model's provider, or its key is not set.
+        SettingsError: ``access.api_base`` is not an address, the provider of a model is unknown, or its key is not set.
     """
     backend = answering_backend(access)
     if access.backend == "litellm":
@@ -40,25 +40,25 @@ def open_backend(access: ModelAccess, store: Store) -> Backend:
 
 
 def open_limiter(access: ModelAccess) -> Limiter:
-    """What keeps a run's requests within its limits.
+    """Return the limiter that keeps a run's requests within its limits.
 
-    Sessions of this process share it where they ask one provider for the same models, within the same limits: what
-    one sent in the last minute counts for the next. Call it in the event loop that asks.
+    Sessions of this process share it if they ask the same models of one provider within the same limits: what one sent
+    in the last minute counts for the next. Call it in the event loop that asks.
     """
     limits = (access.concurrency, access.requests_per_minute, access.tokens_per_minute)
     if access.backend != "litellm":
-        # Nobody else is asked, whose limits could be overrun.
+        # No provider is asked, so there are no limits to keep.
         return Limiter(*limits)
     return Limiter.for_provider((access.api_base, access.all_models), *limits)
 
 
 def answering_backend(access: ModelAccess) -> Backend:
-    """The live backend whose answers a run uses; a replay uses those that its backend once gave.
+    """Return the live backend whose answers a run uses; for a replay, the one whose answers are replayed.
 
-    Whether it can be asked is not looked at.
+    It is not checked whether the backend can be asked.
 
     Raises:
-        SettingsError: ``access.api_base`` is no address.
+        SettingsError: ``access.api_base`` is not an address.
     """
     name = access.replay_backend if access.backend == "replay" else access.backend
     if name == "offline":
@@ -75,12 +75,12 @@ def answering_backend(access: ModelAccess) -> Backend:
 
 
 def recording_of(source: str, folder: Path | None) -> Path:
-    """Where the recorded answers of a source are: in ``folder``, or with the source itself."""
+    """Return the path of a source's recorded answers: in ``folder``, or beside the source if that is None."""
     return (load_source(source).folder if folder is None else folder / source) / PLACE
 
 
 def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:
-    """Find out without network what every request would be told: that there is no such provider, or no key."""
+    """Find out without the network which requests must fail: unknown provider, or missing key."""
     litellm = load_litellm()
     keys: dict[str, list[str]] = {}
     for model in access.all_models:
@@ -93,7 +93,7 @@ def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:
                 "for an OpenAI-compatible server of your own, openai/NAME with --api-base",
             ) from None
         missing = [name for name in litellm.validate_environment(model)["missing_keys"] if name.endswith(_KEY)]
-        # Servers on this machine ask for no key.
+        # Servers on this machine need no key.
         if missing and not (host is not None and is_loopback(host)):
             keys[model] = missing
     if keys:

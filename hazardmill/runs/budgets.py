@@ -1,7 +1,7 @@
-"""The money of a run: what it may spend, what it has spent in all its sessions, and what to allow it when that is gone.
+"""The money of a run: what it may spend, what all its sessions have spent, and which budget would let it finish.
 
-A budget of its own is kept by the run's ledger alone. One that is shared (``ModelAccess.budget_id``) lies in the store,
-as ``budgets/<name>.json`` (``hazardmill.llm.limits.shared_budget``), and each run takes slices of it under its own id.
+A run's own budget is kept by its ledger alone. A shared one (``ModelAccess.budget_id``) lies in the store, as
+``budgets/<name>.json`` (``hazardmill.llm.limits.shared_budget``), and each run leases parts of it under its own id.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hazardmill.llm.prices import Prices, check_prices
 from hazardmill.store.store import Store
 
 FOLDER: Final = "budgets"
-"""Of a store: where shared budgets lie."""
+"""Folder of a store for shared budgets."""
 
 _MARGIN: Final = 1.25
-"""What is suggested for the records left is this many times what they would cost at the price of those done."""
+"""Factor on what the remaining records would cost at the price of the finished ones."""
 
 _AT_LEAST: Final = 1.5
-"""Times the budget that is reached: a little more than it would be reached again at once."""
+"""Smallest factor on the budget that was reached, lest the new one be reached at once."""
 
 _BLINDLY: Final = 3.0
-"""Times the budget that is reached before any record was finished: then there is nothing to judge by."""
+"""Factor on a budget that was reached before any record was finished, when there is nothing to judge by."""
 
 
 def check_budget(access: ModelAccess, prices: Prices) -> None:
@@ -44,11 +44,18 @@ def check_budget(access: ModelAccess, prices: Prices) -> None:
 
 
 @contextmanager
-def opened_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger) -> Iterator[Budget | None]:
-    """The budget of one session of a run, with what earlier ones spent counted; null if there is no limit.
+def open_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger) -> Iterator[Budget | None]:
+    """Yield the budget of one session of a run, less what earlier sessions spent; None if there is no limit.
+
+    Args:
+        store: The store of the run; a shared budget lies in its folder.
+        run_id: The run.
+        access: Its limit and, if it is shared, the budget's name.
+        ledger: The ledger of the run, which knows what it spent.
 
     Raises:
-        SettingsError: The run holds attempts that have no upper bound of their cost.
+        SettingsError: The run has attempts without an upper bound of their cost, or the budget is shared and the store
+            is in a bucket.
         StoreError: The shared budget cannot be read or written.
     """
     if access.budget_usd is None:
@@ -72,36 +79,38 @@ def opened_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger
 
 
 def _reclaim(store: Store, shared: SharedBudgetFile) -> None:
-    """Take back what runs that nobody works on any more leased and did not spend; of each once."""
+    """Return to a shared budget what abandoned runs leased and did not spend, once for each."""
     for worker, opening in shared.dead_workers().items():
-        # Reads the ledger, which may take long: nobody who spends from this budget waits for that.
-        spent = spent_upper(store, worker)
-        # One that came back meanwhile puts its own lease right.
+        # Outside the lock of the budget, because reading a ledger may take long and others go on spending.
+        spent = bound_spending(store, worker)
+        # A run that has come back meanwhile corrects its own lease.
         with contextlib.suppress(StoreLocked):
             if spent is not None:
                 shared.reclaim(worker, spent, opening)
 
 
-def spent_upper(store: Store, run_id: str) -> float | None:
-    """USD that a run spent at most; null where nothing bounds that."""
+def bound_spending(store: Store, run_id: str) -> float | None:
+    """Return the most that a run can have spent, in USD; None if nothing bounds it."""
     uppers = [row["usd_upper"] for row in store.rows("llm_calls", {"run_id": run_id}, ["usd_upper"])]
     return None if None in uppers else math.fsum(uppers)
 
 
-def enough(store: Store, run_id: str, limit_usd: float, records: int) -> float:
-    """USD that should bring a run to its end, judged by what its finished records took; two figures, rounded up.
+def suggest_budget(store: Store, run_id: str, limit_usd: float, records: int) -> float:
+    """Suggest a budget, in USD, that should bring a run to its end.
+
+    It is judged by what the finished records cost, and rounded up to two significant figures.
 
     Args:
-        store: Its store.
-        run_id: The run, which reached its budget.
+        store: The store of the run.
+        run_id: The run, which has reached its budget.
         limit_usd: That budget.
-        records: How many records it has.
+        records: All records of the run.
     """
     done = store.count("outcomes", {"run_id": run_id})
-    spent = spent_upper(store, run_id)
+    spent = bound_spending(store, run_id)
     wanted = limit_usd * (_AT_LEAST if done else _BLINDLY)
     if done and spent is not None:
         wanted = max(wanted, limit_usd + _MARGIN * spent / done * (records - done))
     unit = 10 ** (math.floor(math.log10(wanted)) - 1)
-    # Through text, for a tenth is no power of two.
+    # By way of text, because a decimal fraction is not exact in binary.
     return float(f"{math.ceil(round(wanted / unit, 6)) * unit:.12g}")

@@ -1,4 +1,4 @@
-"""What a generation run is made of: everything that decides its result, kept with the run for resuming."""
+"""The configuration of a generation run: everything that decides its result, kept with the run for resuming."""
 
 from __future__ import annotations
 
@@ -17,14 +17,21 @@ from hazardmill.run_options import GenerationOptions, RunOption, run_options
 
 
 class RunInput(FrozenModel):
-    """Records of one source: read from ``path``, or those the store holds already."""
+    """Records of one source: read from ``path``, or those that the store already holds.
+
+    Attributes:
+        source: Name of the source.
+        path: File or folder to read; None for the records in the store.
+        limit: The most records to take; None for no limit.
+        where: Facts that a record must have, by name.
+    """
 
     source: str
     path: Path | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
     where: dict[str, str] = Field(default_factory=dict)
     shard: str | None = None
-    """``2/8``: of the records that all else selects, those in the second of eight ranges of ids; null for all."""
+    """``2/8``: only records in the second of eight ranges of ids; None for all. Applied after all other selection."""
 
     @field_validator("shard")
     @classmethod
@@ -38,46 +45,46 @@ class RunInput(FrozenModel):
 
 
 class RunConfig(GenerationOptions, ModelAccess):
-    """The configuration of a generation run."""
+    """The configuration of a generation run: its inputs, its models, how they are reached, and its options."""
 
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]
     models: Models = Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL)
     sample: Annotated[
         int,
-        Field(ge=0, description="Which draw of every answer: another number asks for everything anew."),
+        Field(ge=0, description="Number of the draw: a new number asks for every answer again."),
         RunOption(),
     ] = 0
 
     @property
     def primary_models(self) -> tuple[str, ...]:
-        """The models of the stages."""
+        """The models of the stages extract, author and judge."""
         return (self.models.extract, self.models.author, self.models.judge)
 
     @property
     def label(self) -> str:
-        """Sources, shard and author's model, for people: ``neiss+bddl offline-author``, ``neiss 2/8 toy``."""
+        """Sources, shard and author's model, for display: ``neiss+bddl offline-author``, ``neiss 2/8 toy``."""
         parts = ["+".join(dict.fromkeys(item.source for item in self.inputs)), self.shard, self.models.author]
         return " ".join(part for part in parts if part)
 
     @property
     def shard(self) -> str | None:
-        """The shard that the inputs are of, ``2/8``; several are joined by ``+``, and null is all records."""
+        """The shard of the inputs, ``2/8``; several are joined by ``+``, and None stands for all records."""
         return "+".join(dict.fromkeys(item.shard for item in self.inputs if item.shard is not None)) or None
 
     def check(self) -> None:
-        """Refuse what can never work, or must never be written down.
+        """Refuse a configuration that can never work, or must never be written down.
 
         Raises:
-            SettingsError: ``api_base`` carries credentials, or litellm is wanted and not installed.
+            SettingsError: ``api_base`` carries credentials, or litellm is needed and not installed.
             UsageError: Settings do not go together.
         """
         if self.structured and self.author_format != "document":
             raise UsageError(
-                "only documents have a schema to hold the author to",
-                remedy="write --author-format document, or leave --structured out",
+                "only documents have a schema to send to the author's model",
+                remedy="use --author-format document, or leave out --structured",
             )
         super().check()
 
 
 ALTER_NOTHING: Final = frozenset(name for name, _, option in run_options(RunConfig) if not option.alters_result)
-"""Options that no result depends on: a run that is resumed takes them as they are given. All others are compared."""
+"""Options that no result depends on: a resumed run takes new values of these, and refuses to change any other."""

@@ -1,4 +1,4 @@
-"""The configuration of a run: what is said for this one, then the settings, then what holds if nobody says anything."""
+"""The configuration of a run, from what is given for this run, then the settings, then the defaults."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.settings import Settings
 
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
-"""Models that no server is asked for, and who answers in their place."""
+"""Models that need no server, and the backend that answers for each."""
 
 _CHOOSE: Final = (
-    "choose one by --model (of a flow: `model`), or for all runs by the setting `model`: a language model as litellm "
+    "name one with --model (in a flow: `model`), or for all runs in the setting `model`: a language model as litellm "
     f"names it, such as openai/gpt-5-mini; or {RECORDED_MODEL}, which answers for the shipped samples without any model"
 )
 
@@ -26,18 +26,18 @@ _CHOOSE: Final = (
 def configure_run(
     settings: Settings, inputs: Sequence[RunInput], given: Mapping[str, Any], *, replay: str | None = None
 ) -> RunConfig:
-    """The configuration of a new run.
+    """Return the configuration of a new run.
 
     Args:
-        settings: What holds where ``given`` says nothing. Of a model that ``given`` names, the settings' other models
-            and the address are not taken where they cannot go with it: offline-author and recorded ask nobody else.
-        inputs: Its records.
-        given: Fields of ``RunConfig`` by name, and ``model``, ``extract_model`` and ``judge_model``. What is missing is
-            not said; a budget of null is none.
-        replay: Store to answer from; empty for the run's own, null for no replay.
+        settings: The values for what ``given`` lacks. If ``given`` names a model that needs no server (offline-author
+            or recorded), the fallback models and the address of the settings are ignored.
+        inputs: The records of the run.
+        given: Fields of ``RunConfig`` by name, and ``model``, ``extract_model`` and ``judge_model``. A missing field
+            was not given; a budget of None means no budget.
+        replay: Store to answer from; empty for the run's own, None for no replay.
 
     Raises:
-        UsageError: What was said does not go together, or no model is named.
+        UsageError: The values do not go together, or no model is named.
     """
     values = dict(given)
     model = values.pop("model", None)
@@ -62,9 +62,9 @@ def configure_run(
             raise no_server(models.author)
     else:
         address = address or settings.api_base
-    values = with_deadline(values, chosen.get("deadline_s"))
+    values = fit_deadline(values, chosen.get("deadline_s"))
     if values.get("budget_usd", ...) is None:
-        # A budget that is lifted is shared with nobody.
+        # Without a limit there is nothing to share.
         chosen.pop("budget_id", None)
     return RunConfig.model_validate(
         {
@@ -81,12 +81,12 @@ def configure_run(
     )
 
 
-def with_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str, Any]:
-    """What is given for a run, where a deadline that was said before gives way to longer attempts.
+def fit_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str, Any]:
+    """Return the given options, with a longer deadline if the attempts given would not fit into the present one.
 
     Args:
         given: Fields of ``RunConfig`` by name.
-        deadline_s: The deadline that holds if ``given`` has none; null where nobody named one.
+        deadline_s: The deadline in force if ``given`` has none, in seconds; None if nobody set one.
     """
     if "attempt_timeout" not in given or "deadline_s" in given or deadline_s is None:
         return dict(given)
@@ -94,22 +94,22 @@ def with_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[st
 
 
 def live_backend(models: Iterable[str]) -> LiveBackend:
-    """The backend that asks these models.
+    """Return the backend that can ask all of these models.
 
     Raises:
-        UsageError: No one backend can.
+        UsageError: No single backend can.
     """
     named = set(models)
     ours = sorted(named & _OURS.keys())
     if ours and len(named) > 1:
         raise UsageError(
             f"{ours[0]} cannot be mixed with other models",
-            remedy="name a model for each stage: options --model, --extract-model, --judge-model, --fallback-model, or "
-            "the settings of these names",
+            remedy="name a model for each stage, with --model, --extract-model, --judge-model and --fallback-model, or "
+            "with the settings of these names",
         )
     return _OURS[ours[0]] if ours else "litellm"
 
 
 def no_server(model: str) -> UsageError:
-    """The error of an address for a model that has none."""
-    return UsageError(f"{model} asks no server", remedy="give --model with the address of one")
+    """Return the error for an address given with a model that asks no server."""
+    return UsageError(f"{model} asks no server", remedy="give --model with the name of a model on that server")

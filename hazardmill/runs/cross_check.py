@@ -1,4 +1,4 @@
-"""Cross-check: on a sample of accepted tasks, what planners that are not ours say of the two optimal plans."""
+"""Cross-check: on a sample of accepted tasks, what other planners say about the two optimal plans."""
 
 from __future__ import annotations
 
@@ -15,15 +15,24 @@ TIMEOUT_S: Final = 60.0
 
 
 def wants_cross_check(document: Document, share: float) -> bool:
-    """Whether a task is in the sample: decided by its hash, so the same tasks on every machine and run."""
+    """Return whether a task is in the sample.
+
+    The document's hash decides, so the sample is the same on every machine and in every run.
+    """
     return int(document.hash[:8], 16) < share * 2**32
 
 
-def cross_checked(document: Document, solution: Solution) -> dict[str, Any]:
-    """What each engine found for each goal, our verdict of its plan, and whether it agrees with exact search.
+def run_cross_check(document: Document, solution: Solution) -> dict[str, Any]:
+    """Ask each installed engine for both plans, and compare its answers with exact search.
 
-    ``agrees`` is null where no engine answered (not installed, timed out). Times are left out: equal runs are to have
-    equal rows.
+    Args:
+        document: The task.
+        solution: What exact search found.
+
+    Returns:
+        ``engines``: per engine and goal its answer, our verdict on its plan, and whether it agrees; ``agrees``: whether
+            all do, null if no engine answered (not installed, timed out). Times are left out, so that equal runs have
+            equal rows.
     """
     checked = cross_check(
         document,
@@ -49,5 +58,5 @@ def cross_checked(document: Document, solution: Solution) -> dict[str, Any]:
 
 
 def _without_paths(message: str | None) -> str | None:
-    """An engine's words without the names of its temporary files."""
+    """Return an engine's message without the names of its temporary files."""
     return None if message is None else re.sub(r"\S*/\S+", "(file)", message)

@@ -1,9 +1,9 @@
-"""Which task of a run repeats an earlier one: the same document, or the same structure in nearly the same words.
+"""Finds tasks of a run that repeat an earlier one: the same document, or the same structure in nearly the same words.
 
-The definition is that of ``hazardmill.quality.duplicates``. Only tasks of one structure are compared here, each with
-all earlier ones, and they are found by the column ``structure_id``, so that a session on a run of thousands of tasks
-begins at once: texts are read when another task of a known structure comes, at first those of that structure alone.
-What repeats an earlier task is not kept, here or there.
+The definition is that of ``hazardmill.quality.duplicates``. A task is compared only with the earlier tasks of its
+structure. They are found by the column ``structure_id``, so a session on a run of thousands of tasks starts at once:
+texts are read only when another task of a known structure comes, and at first only those of that structure. A task that
+repeats an earlier one is not kept, here or there.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _AT_A_TIME: Final = 200
-"""Tasks whose documents are held at a time while their texts are read."""
+"""Tasks whose documents are held at once while their texts are read."""
 
 _ONE_BY_ONE: Final = 8
-"""Structures whose texts are read by themselves: of 20,000 tasks, to find one takes a twentieth of reading them all."""
+"""Structures whose texts are read separately. With 20,000 tasks, finding one takes 1/20 of the time of reading all."""
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateReason:
-    """Why a task is a duplicate, and of which."""
+    """Which earlier task is repeated, and why the new one counts as a duplicate."""
 
     task_id: str
     reason: str
@@ -38,7 +38,7 @@ class DuplicateReason:
 
 
 class KeptTasks:
-    """The tasks that a run has kept so far, to be asked in record order.
+    """The tasks that a run has kept so far. Tasks must be added in record order.
 
     Args:
         store: Where the run writes.
@@ -53,10 +53,10 @@ class KeptTasks:
         self._structures: dict[str, _Alike] = {}
         self._readings = 0
         self._unread: set[str] = set()
-        """Tasks of a structure that are kept, and whose texts are still in the store only."""
+        """Tasks that are kept, but whose texts are still only in the store."""
         for row in store.rows("tasks", {"run_id": run_id}, ["document_hash", "task_id", "structure_id"]):
             self._documents[row["document_hash"]] = row["task_id"]
-            # Null: too regular for an id, or from before there were any. It is nobody's twin.
+            # Null for a document too regular for an id, or a row older than ids: it is never a near-duplicate.
             if row["structure_id"] is not None:
                 self._structures.setdefault(row["structure_id"], _Alike()).keep(row["task_id"], "", {})
                 self._unread.add(row["task_id"])
@@ -64,13 +64,16 @@ class KeptTasks:
     def add(
         self, task_id: str, document_hash: str, structure: str | None, texts: Mapping[str, Any]
     ) -> DuplicateReason | None:
-        """What the task repeats; if nothing, it is kept.
+        """Keep a task, unless it repeats an earlier one.
 
         Args:
-            task_id: Its id.
-            document_hash: Of its document.
-            structure: Its structure id; null if it has none.
-            texts: Its document's texts and the fields of its danger formalization.
+            task_id: The task.
+            document_hash: Hash of its document.
+            structure: Its structure id; None if it has none.
+            texts: The texts of its document and the fields of its danger formalization.
+
+        Returns:
+            Which task it repeats; None if it was kept.
         """
         text, labels = self._spell(texts), labels_of(texts)
         alike = _Alike() if structure is None else self._structures.setdefault(structure, _Alike())
@@ -86,8 +89,8 @@ class KeptTasks:
         if near is not None:
             other, likeness = near
             message = (
-                f"its task is {other}, which an earlier record gave, under other names and told in nearly the same "
-                f"words (Rouge-L {likeness:.2f})"
+                f"its task is {other}, which an earlier record gave, under other names and in nearly the same words "
+                f"(Rouge-L {likeness:.2f})"
             )
             return DuplicateReason(other, "near_duplicate", message + _contradiction(labels, alike.labels[other]))
         alike.keep(task_id, text, labels)
@@ -98,7 +101,7 @@ class KeptTasks:
         return self._spelling(words("\n".join(fields_of(texts))))
 
     def _read_texts(self, structure: str) -> None:
-        """Read the texts of a structure's tasks, or, after so many structures, those of all that are left."""
+        """Read the texts of a structure's tasks or, after several such readings, all texts not yet read."""
         self._readings += 1
         only = structure if self._readings <= _ONE_BY_ONE else None
         for task_id, of, text, labels in self._store.query(lambda views: self._texts_in(views, only)):
@@ -107,7 +110,7 @@ class KeptTasks:
         self._unread -= self._unread if only is None else self._structures[only].texts.keys()
 
     def _texts_in(self, views: DuckDBPyConnection, only: str | None) -> list[tuple[str, str, str, dict[str, str]]]:
-        """Tasks with structures, texts and labels; of the documents, which are large, few are held at a time."""
+        """Return tasks with structure, text and labels, holding only a few of the large documents at a time."""
         if only is None:
             cursor = views.execute(_TASKS, {"run": self._run_id})
         else:
@@ -126,23 +129,23 @@ _TASKS: Final = """
 
 
 class _Alike:
-    """The tasks of a structure, first to last: their texts, spelled, and labels; of one not read yet, nothing."""
+    """The tasks of one structure, first to last: their spelled texts and labels, both empty until read."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
         self.labels: dict[str, dict[str, str]] = {}
 
     def keep(self, task_id: str, text: str, labels: dict[str, str]) -> None:
-        """Keep one more, or what was read of one that is kept."""
+        """Keep a task, or set what was read of one already kept."""
         self.texts[task_id], self.labels[task_id] = text, labels
 
 
 def _contradiction(labels: Mapping[str, str], there: Mapping[str, str]) -> str:
-    """What to add to a message where labels contradict those of the earlier task; nothing where they do not."""
-    told = [f"{name} {ours}, there {theirs}" for name, ours, theirs in labels_differing(labels, there)]
+    """Return the end of a message that lists contradictory labels; empty if there are none."""
+    told = [f"{name} {ours} against {theirs}" for name, ours, theirs in labels_differing(labels, there)]
     return f"; contradictory labels: {'; '.join(told)}" if told else ""
 
 
 def texts_of(document: Mapping[str, Any], danger: Mapping[str, Any]) -> dict[str, Any]:
-    """What is compared of a task: the texts of its document, and its danger formalization."""
+    """Return what is compared of a task: the texts of its document, and its danger formalization."""
     return {**(document.get("texts") or {}), **danger}

@@ -1,11 +1,11 @@
-"""What a run will ask and cost, before anything is sent: low, expected and high, and what each figure assumes.
+"""Estimates what a run will ask and cost, before anything is sent: low, expected and high, with all assumptions.
 
-The prompts of the extract stage are rendered as they would be sent. Those of author and judge also hold answers that
-nobody has given yet: all other words of theirs are rendered, and answers go in by their length. How long answers are,
-how often a record holds a danger, how many drafts it takes, how dense tokens are and how much of the input is cached is
-measured where the store's ledger knows the model (``model_history``), and assumed elsewhere (``ASSUMED``).
+The prompts of the extract stage are rendered as they would be sent. Prompts of author and judge also contain answers
+that do not exist yet: all other words are rendered, and answers count by their length. The length of answers, the share
+of records with a danger, the drafts per danger, the bytes per token and the cached share of the input are measured
+where the store's ledger knows the model (``model_history``), and assumed elsewhere (``ASSUMED``).
 
-Nothing is written, no key is needed and nothing is sent.
+Nothing is written or sent, and no key is needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hazardmill.records import MAX_DRAFTS, FrozenModel, Record
 from hazardmill.runs.backend import answering_backend
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.inputs import find_records, records_of
-from hazardmill.runs.model_history import ModelHistory, measured
+from hazardmill.runs.model_history import ModelHistory, measure_history
 from hazardmill.store.store import Store
 
 STAGES: Final[tuple[Stage, ...]] = ("extract", "author", "judge")
@@ -34,27 +34,31 @@ CASES: Final[tuple[Case, ...]] = get_args(Case)
 
 
 class Range(FrozenModel):
-    """One figure in the cheapest case, in the likeliest and in the dearest."""
+    """One figure in the cheapest, the most likely and the dearest case."""
 
     low: float
     expected: float
     high: float
 
     def of(self, case: Case) -> float:
-        """The figure of one case."""
+        """Return the figure for one case."""
         return {"low": self.low, "expected": self.expected, "high": self.high}[case]
 
 
 class Assumption(FrozenModel):
-    """A figure that nobody knows beforehand."""
+    """A figure that cannot be known beforehand.
+
+    Attributes:
+        what: Its name and unit, for display.
+        figures: The values to assume if nothing was measured.
+        measured: The stages whose ledger can provide it; empty if none can.
+        attribute: The attribute of ``ModelHistory`` with the measured value; empty if there is none.
+    """
 
     what: str
     figures: Range
-    """Where nothing was measured."""
     measured: tuple[Stage, ...]
-    """The stages whose ledger can tell."""
     attribute: str
-    """Of ``ModelHistory``."""
 
 
 def _assumption(
@@ -65,69 +69,86 @@ def _assumption(
 
 
 ASSUMED: Final = {
-    "dangers": _assumption("records that hold a danger, a share of all", 0.25, 0.7, 1.0, ("extract",), "danger_share"),
-    "drafts": _assumption("drafts a danger", 1.0, 2.0, MAX_DRAFTS, ("author",), "drafts"),
-    "judged": _assumption("drafts that reach the judge, a share of all", 0.8, 0.7, 1.0, ("author",), "judged_share"),
-    "density": _assumption("bytes of UTF-8 a token of input", 4.8, 4.0, 3.2, STAGES, "bytes_a_token"),
-    "cached": _assumption("input from the cache, a share of what an earlier request began with", 1.0, 0.7, 0.0),
-    "extract": _assumption("tokens of an answer of extract", 150, 300, 450, ("extract",), "answer_tokens"),
-    "python": _assumption("tokens of an answer of author", 400, 750, 1600, ("author",), "answer_tokens"),
-    "document": _assumption("tokens of an answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
-    "judge": _assumption("tokens of an answer of judge", 15, 80, 250, ("judge",), "answer_tokens"),
-    "repairs": _assumption("repair turns a question to extract or judge", 0, 0.1, 0.5, ("extract", "judge"), "repairs"),
-    "described": _assumption("tokens that tell the judge of a task", 150, 300, 700),
-    "feedback": _assumption("tokens of the feedback on a draft", 60, 150, 500),
+    "dangers": _assumption("share of records that hold a danger", 0.25, 0.7, 1.0, ("extract",), "danger_share"),
+    "drafts": _assumption("drafts per danger", 1.0, 2.0, MAX_DRAFTS, ("author",), "drafts"),
+    "judged": _assumption("share of drafts that reach the judge", 0.8, 0.7, 1.0, ("author",), "judged_share"),
+    "density": _assumption("UTF-8 bytes per token of input", 4.8, 4.0, 3.2, STAGES, "bytes_a_token"),
+    "cached": _assumption("share of input from the cache, of what an earlier request began with", 1.0, 0.7, 0.0),
+    "extract": _assumption("tokens per answer of extract", 150, 300, 450, ("extract",), "answer_tokens"),
+    "python": _assumption("tokens per answer of author", 400, 750, 1600, ("author",), "answer_tokens"),
+    "document": _assumption("tokens per answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
+    "judge": _assumption("tokens per answer of judge", 15, 80, 250, ("judge",), "answer_tokens"),
+    "repairs": _assumption(
+        "repair turns per question to extract or judge", 0, 0.1, 0.5, ("extract", "judge"), "repairs"
+    ),
+    "described": _assumption("tokens that describe a task to the judge", 150, 300, 700),
+    "feedback": _assumption("tokens per feedback on a draft", 60, 150, 500),
 }
-"""What is assumed where nothing was measured."""
+"""What is assumed if nothing was measured."""
 
 _SHARE_WITHIN: Final = 0.15
-"""A share that was measured may come out so much lower or higher."""
+"""A measured share may turn out lower or higher by this much."""
 
 _TIMES: Final = Range(low=1 / 1.3, expected=1.0, high=1.3)
-"""A length that was measured may come out so many times shorter or longer."""
+"""Factors by which a measured length may turn out shorter or longer."""
 
 _DENSITY_TIMES: Final = Range(low=1.05, expected=1.0, high=0.95)
 
 
 class StageEstimate(FrozenModel):
-    """What one stage, or all of them, will take."""
+    """What one stage, or all of them, will take.
+
+    Attributes:
+        cached_tokens: The part of the prompt tokens that comes from a cache. A cache makes a run cheap, so ``low`` may
+            well be the largest of the three.
+        usd: None if a price is unknown.
+    """
 
     requests: Range
     prompt_tokens: Range
     cached_tokens: Range
-    """Of the prompt tokens. A cache makes a run cheap, so that ``low`` may well be the largest of the three."""
     completion_tokens: Range
     usd: Range | None
-    """Null where a price is unknown."""
 
 
 class CostEstimate(FrozenModel):
-    """What a run will ask and cost."""
+    """What a run will ask and cost.
+
+    Attributes:
+        records: Records of the run.
+        answered: Extract requests that the store can already answer; the figures exclude them.
+        stages: Per stage; ``total`` is their sum.
+        cached_share: The cached part of all input tokens.
+        unknown_prices: Models whose price is unknown, so that the cost is unknown too.
+        assumptions: One sentence per assumption.
+    """
 
     records: int
     answered: int
-    """Extract requests that the store has an answer to: they are not in the figures."""
     stages: dict[str, StageEstimate]
     total: StageEstimate
     cached_share: Range
-    """Of the input tokens."""
     unknown_prices: tuple[str, ...]
-    """Models whose price is unknown, and with it the cost."""
     assumptions: tuple[str, ...]
 
 
 def estimate(store: Store, config: RunConfig) -> CostEstimate:
-    """Work out what a run of ``config`` on ``store`` will ask and cost.
+    """Estimate what a run of ``config`` on ``store`` will ask and cost.
+
+    Args:
+        store: Holds the ledger to measure from, and the records of inputs without a path.
+        config: The run.
 
     Raises:
-        HazardmillError: As starting the run would, but for a missing key.
+        HazardmillError: As starting the run would raise it; a missing key does not matter.
     """
     config.check()
     find_records(store, config)
     prices, prompts, sizes = Prices.load(), Prompts.load(config.author_format), _sizes(store, config)
     known = store.query(
         lambda views: {
-            stage: measured(views, stage, _model(config, stage), getattr(prompts, stage).hash) for stage in STAGES
+            stage: measure_history(views, stage, _model(config, stage), getattr(prompts, stage).hash)
+            for stage in STAGES
         }
     )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
@@ -151,16 +172,16 @@ def _model(config: RunConfig, stage: Stage) -> str:
 
 @dataclass
 class _Sizes:
-    """What will be sent as far as it can be rendered, all records together, in UTF-8 bytes."""
+    """Sizes of all requests together, as far as they can be rendered, in UTF-8 bytes."""
 
     records: int = 0
     answered: int = 0
     sent: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
-    """Without the answers that go into a prompt; of extract, without what is answered already."""
+    """Excludes the answers that go into a prompt and, for extract, requests that are already answered."""
     shared: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
-    """Of these, what the request before began with, too."""
+    """The part of these that the previous request of the same source began with, too."""
     limits: dict[Stage, int | None] = field(default_factory=dict)
-    """Of an answer, in tokens."""
+    """The most tokens of an answer; None for no limit."""
 
 
 def _sizes(store: Store, config: RunConfig) -> _Sizes:
@@ -189,7 +210,7 @@ def _sizes(store: Store, config: RunConfig) -> _Sizes:
 
 
 def _requests(record: Record, config: RunConfig, prompts: Prompts) -> Iterator[Request]:
-    """The first request of each stage about a record, with nothing where answers go."""
+    """Yield the first request of each stage for a record, with nothing in place of answers."""
     answers: dict[str, Any] = {"danger": {}, "feedback": None, "previous_draft": None, "task": ""}
     schema = author_schema(config.author_format, structured=config.structured)
     values: dict[Stage, dict[str, Any]] = {
@@ -204,7 +225,7 @@ def _requests(record: Record, config: RunConfig, prompts: Prompts) -> Iterator[R
 
 @dataclass
 class _Spent:
-    """Requests and tokens of one case."""
+    """Requests, tokens and cost in one case."""
 
     requests: float
     prompt: float
@@ -215,7 +236,7 @@ class _Spent:
 
 @dataclass
 class _Guess:
-    """One of the three cases."""
+    """Computes one of the three cases."""
 
     config: RunConfig
     sizes: _Sizes
@@ -223,10 +244,10 @@ class _Guess:
     case: Case
 
     def stage(self, stage: Stage, prices: Prices) -> _Spent:
-        """What a stage takes in this case."""
+        """Return what a stage takes in this case."""
         requests, prompt, alike = {"extract": self._extract, "author": self._author, "judge": self._judge}[stage]()
         if stage != "author":
-            # The same prompt once more, with the answer that was of no use.
+            # The same prompt again, followed by the unusable answer.
             turns = self._repairs(stage)
             alike += turns * prompt
             prompt += turns * (prompt + requests * self._answer(stage))
@@ -243,11 +264,11 @@ class _Guess:
         if model not in prices:
             return None
         price = prices[model]
-        # Some caches ask a price for being written to.
+        # Some caches charge for being written to.
         plain = price.dearest_input if self.case == "high" else price.input
         return ((prompt - cached) * plain + cached * price.cached_input + completion * price.output) / 1_000_000
 
-    # Requests, their tokens, and how many of these an earlier request began with.
+    # The next three return requests, prompt tokens, and the tokens that an earlier request also began with.
 
     def _extract(self) -> tuple[float, float, float]:
         asked = self.sizes.records - self.sizes.answered
@@ -261,7 +282,7 @@ class _Guess:
         return (
             dangers * drafts,
             dangers * (drafts * first + (drafts - 1) * again),
-            # Later drafts begin as the first did, up to the danger and with it.
+            # Later drafts begin like the first one, up to and including the danger.
             dangers * (alike + (drafts - 1) * first),
         )
 
@@ -283,7 +304,7 @@ class _Guess:
 
     def _drafts(self) -> float:
         known = self.known["author"].drafts
-        # However it went before: a record may need one draft, or all of them.
+        # Whatever was measured, a record may need one draft or all of them.
         return known if known is not None and self.case == "expected" else self._assume("drafts")
 
     def _share(self, stage: Stage, name: str) -> float:
@@ -291,7 +312,10 @@ class _Guess:
         return self._assume(name) if known is None else self._around(known, cheap=-1)
 
     def _around(self, share: float, *, cheap: int) -> float:
-        """A measured share, a little nearer to what is cheap (more of it, or less) or dear."""
+        """Move a measured share a little towards the cheap or the dear side.
+
+        ``cheap`` is 1 if more is cheaper, and -1 if less is.
+        """
         off = {"low": cheap, "expected": 0, "high": -cheap}[self.case] * _SHARE_WITHIN
         return min(1.0, max(0.0, share + off))
 
@@ -335,7 +359,7 @@ def _range(figures: Iterable[float]) -> Range:
 
 
 def _assumptions(config: RunConfig, sizes: _Sizes, known: dict[Stage, ModelHistory]) -> Iterator[str]:
-    """Every assumption, a sentence each."""
+    """Yield every assumption, in one sentence each."""
     unused = "document" if config.author_format == "python" else "python"
     for assumption in (assumption for name, assumption in ASSUMED.items() if name != unused):
         values = {stage: getattr(known[stage], assumption.attribute) for stage in assumption.measured}
@@ -352,8 +376,8 @@ def _assumptions(config: RunConfig, sizes: _Sizes, known: dict[Stage, ModelHisto
         if (share := known[stage].cached_share) is not None:
             yield f"input of {stage} from the cache: {share:.1%}, as measured, whatever it begins with"
     if sizes.answered:
-        yield f"{sizes.answered:,} extract requests are answered in the store's ledger, and cost nothing"
-    yield "answers to author and judge that the ledger holds are not deducted"
-    yield "attempts that bring no answer cost nothing"
+        yield f"{sizes.answered:,} extract requests are already answered in the store's ledger, and cost nothing"
+    yield "answers of author and judge in the ledger are not deducted"
+    yield "attempts without an answer cost nothing"
     if config.fallback_models:
-        yield "every request is answered by the model of its stage, none by a fallback"
+        yield "every request is answered by the model of its stage, none by a fallback model"

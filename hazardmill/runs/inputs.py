@@ -1,4 +1,4 @@
-"""The inputs of a run: files to be read, and records that the store holds already."""
+"""The inputs of a run: files to read, and records that the store already holds."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.store.store import Store
 
 _AT_ONCE: Final = 500
-"""Records taken from the store at a time."""
+"""Records read from the store at once."""
 
 
 def ingestion_of(item: RunInput) -> Ingestion | None:
-    """The reading of an input that has a path."""
+    """Begin to read an input; None if it has no path."""
     source = load_source(item.source)
     return None if item.path is None else ingest(source, item.path, where=item.where, limit=item.limit)
 
 
 def find_records(store: Store, config: RunConfig) -> None:
-    """Make sure that some input holds a record, writing nothing.
+    """Make sure that some input holds a record. Nothing is written.
 
     Raises:
-        InputError: None does; says why, and how to get some.
+        InputError: None does; the message says why, and how to get some.
     """
     inputs = [(ingestion_of(item), item) for item in config.inputs]
     if any(ingestion is None and stored_of(store, item) for ingestion, item in inputs):
@@ -39,7 +39,7 @@ def find_records(store: Store, config: RunConfig) -> None:
     if isinstance(found, Record):
         return
     if config.shard is not None:
-        # All of them have been read, for none was in the shard.
+        # All inputs were read to their end, because no record was in the shard.
         others = sum(ingestion.counts.records for ingestion, _ in read)
         others += sum(
             len(stored_of(store, item.model_copy(update={"shard": None})))
@@ -54,7 +54,10 @@ def find_records(store: Store, config: RunConfig) -> None:
 
 
 def stored_of(store: Store, item: RunInput) -> dict[str, str]:
-    """Content hash by id of the records that an input without a path takes from the store, as they came.
+    """Select the records that an input without a path takes from the store.
+
+    Returns:
+        Record id to content hash, in the order in which the records came.
 
     Raises:
         UsageError: Its ``where`` makes no sense for the source.
@@ -66,27 +69,27 @@ def stored_of(store: Store, item: RunInput) -> dict[str, str]:
 def _nothing_in_shard(shard: str, others: int) -> InputError:
     return InputError(
         f"shard {shard} holds none of the {others} records to work on",
-        remedy="that is no fault where records are few: leave this shard out, or divide them into fewer",
+        remedy="with few records that is normal: leave this shard out, or divide them into fewer shards",
     )
 
 
 def _nothing_stored(store: Store, sources: Sequence[str]) -> InputError:
-    """The error of a run that was to take its records from the store, which has none that it wants."""
+    """Return the error of a run whose records should come from the store, which has none that match."""
     source = load_source(sources[0])
     if store.count("records", {"source": source.name}):
-        remedy = "none of those in the store meets --where: choose otherwise, or give --input PATH"
+        remedy = "none of those in the store matches --where: change it, or give --input PATH"
     else:
         ingest_it = f"hazardmill ingest --source {source.name} --store {store.address}"
         offer = read_catalogue(source)
         first = f"hazardmill sources fetch {source.name}, then " if offer is not None and offer.files else ""
         place = f"data/{source.name}" if first else "PATH" if source.find_installed() is None else ""
-        remedy = f"bring them there with: {first}{ingest_it} {place}".rstrip() + "; or give --input PATH"
+        remedy = f"add some with: {first}{ingest_it} {place}".rstrip() + "; or give --input PATH"
     wanted = ", ".join(dict.fromkeys(sources))
     return InputError(f"there is no record of {wanted} to work on in the store {store.address}", remedy=remedy)
 
 
 def records_of(store: Store, item: RunInput) -> Iterator[Record]:
-    """The records of an input, in order. Nothing is written.
+    """Yield the records of an input, in order. Nothing is written.
 
     Raises:
         SourceError: There is nothing to read at its path.

@@ -1,8 +1,8 @@
-"""Keeps the memory of a long run flat: what was freed goes back to the system.
+"""Keeps the memory of a long run flat, by returning freed memory to the system.
 
-The rows of a batch take as much as all else that a run holds. Allocators keep what a thread freed for that thread, the
-more the larger the pieces were: made parts in whichever thread is free, after some batches each thread would hold on to
-as much as a batch takes.
+The rows of a batch take as much memory as everything else that a run holds. Allocators keep what a thread freed for
+that thread, the more the larger the pieces were. If parts were made in whichever thread is free, each thread would
+after some batches hold on to as much as a batch takes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
-"""Names of settings in glibc's ``malloc.h``."""
+"""Parameters of ``mallopt``, from glibc's ``malloc.h``."""
 
 _LARGE_BYTES: Final = 256 * 1024
 
@@ -26,15 +26,19 @@ _thread: Final = ThreadPoolExecutor(1, thread_name_prefix="batch-ends")
 
 
 async def in_one_thread(work: Callable[[], T]) -> T:
-    """Do what takes much memory beside the event loop, in a thread that all of this process share for that."""
+    """Run memory-hungry work beside the event loop, in one thread that the whole process shares for it.
+
+    Returns:
+        What ``work`` returns.
+    """
     return await asyncio.get_running_loop().run_in_executor(_thread, work)
 
 
 @cache
 def set_thresholds() -> None:
-    """Have large pieces come from the system and go back to it, and small ones once there are enough of them.
+    """Make glibc take large pieces from the system and return them, and release small ones once there are enough.
 
-    For the whole process, and from now on: setting a threshold is what stops glibc from raising it.
+    This holds for the whole process from now on: setting a threshold also stops glibc from raising it.
     """
     libc = _glibc()
     if libc is not None:
@@ -43,7 +47,7 @@ def set_thresholds() -> None:
 
 
 def trim() -> None:
-    """Give back what this process has freed in between. Takes some milliseconds."""
+    """Return to the system what this process has freed. Takes some milliseconds."""
     libc = _glibc()
     if libc is not None:
         libc.malloc_trim(0)
@@ -51,7 +55,7 @@ def trim() -> None:
 
 @cache
 def _glibc() -> ctypes.CDLL | None:
-    """The C library; null if it is another one, or none that can be asked."""
+    """Return the C library; None if it is not glibc, or cannot be called."""
     try:
         libc = ctypes.CDLL(None)
         return libc if libc.malloc_trim and libc.mallopt else None

@@ -1,4 +1,4 @@
-"""What the ledger of a store knows of a model: how long its answers are, how dense its tokens, how well things go."""
+"""What a store's ledger says about a model: length of answers, bytes per token, and how often things succeed."""
 
 from __future__ import annotations
 
@@ -13,40 +13,48 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LEAST: Final = 10
-"""Answers, records or drafts from which on their mean says something."""
+"""The fewest answers, records or drafts whose mean is used."""
 
 _WEIGHED: Final = 200
-"""Requests whose length is compared with the provider's count of tokens."""
+"""The most requests whose length is compared with the provider's count of tokens."""
 
 
 class ModelHistory(FrozenModel):
-    """Means over all runs of a store; null where there is too little to go by."""
+    """Means over all runs of a store; None where there are fewer than ``LEAST`` to average.
+
+    Attributes:
+        model: The model, as it was asked for.
+        answers: Answers in the ledger.
+        answer_tokens: Tokens per answer.
+        bytes_a_token: UTF-8 bytes per token of its prompts.
+        cached_share: The cached part of all tokens of its prompts.
+        repairs: Repair turns per first request.
+        danger_share: For extract: the share of records in which a danger was found.
+        drafts: For author: drafts per danger.
+        judged_share: For author: the share of drafts that were judged.
+    """
 
     model: str
     answers: int = 0
     answer_tokens: float | None = None
     bytes_a_token: float | None = None
-    """Of its prompts, in UTF-8."""
     cached_share: float | None = None
-    """Of all tokens of its prompts."""
     repairs: float | None = None
-    """Repair turns a first request."""
     danger_share: float | None = None
-    """Of extract: records in which a danger was found."""
     drafts: float | None = None
-    """Of author: drafts a danger."""
     judged_share: float | None = None
-    """Of author: drafts that were judged."""
 
 
-def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> ModelHistory:
-    """What one stage measured of the model that it asked with one template: another one has answers of another length.
+def measure_history(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> ModelHistory:
+    """Measure one stage's requests to a model with one template.
+
+    Other templates are left out, because their answers have other lengths.
 
     Args:
-        connection: Has one view a table.
+        connection: A connection with one view per table.
         stage: The stage.
-        model: As it was asked for.
-        prompt_hash: Of the stage's template, which says the author's format too.
+        model: The model, as it was asked for.
+        prompt_hash: Hash of the stage's template, which also determines the author's format.
     """
     asked = {"stage": stage, "model": model, "prompt": prompt_hash}
 
@@ -71,7 +79,7 @@ def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_ha
     return ModelHistory(model=model, **found)
 
 
-# An answer that somebody else gave says nothing of this model, nor does a request that was turned away.
+# Answers of another model, and requests that were turned away, say nothing about this one.
 _ANSWERS: Final = (
     "FROM llm_calls WHERE stage = $stage AND model_asked = $model AND prompt_hash = $prompt AND answered"
     " AND coalesce(model_sent, model_asked) = model_asked AND coalesce(prompt_tokens, 1) > 0"

@@ -1,9 +1,9 @@
-"""Duplicates among the tasks of all runs, in chunks: structure ids are computed apart, then joined.
+"""Finds duplicates among the tasks of all runs, in chunks: structure ids are computed separately, then joined.
 
-The definition is that of ``hazardmill.quality.duplicates``: the same structure and near texts, the earlier task kept.
-Two tasks can only be duplicates if their structures are equal, so that the tasks of one structure can be compared by
-anybody, on any machine, without a look at the others; texts are measured and not looked up in an index. What is near
-across structures, contradictory labels and other corpora are for ``hazardmill dedupe``, in one process.
+The definition is that of ``hazardmill.quality.duplicates``: the same structure and nearly the same text; the earlier
+task is kept. Duplicates have equal structures, so the tasks of one structure can be compared on any machine, without a
+look at the others. Every pair of texts is compared directly, without an index. Near texts across structures,
+contradictory labels and other corpora are left to ``hazardmill dedupe``, in one process.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hazardmill.runs.duplicates import texts_of
 from hazardmill.store.store import Store
 
 CHUNK: Final = 1_000
-"""Tasks a chunk: about a second of a core."""
+"""Tasks per chunk, which take about a second of a core."""
 
-# In the order of `hazardmill dedupe`: of the runs, and within a run of its records.
+# The order of `hazardmill dedupe`: by run, and within a run by record.
 _IDS: Final = """
     SELECT tasks.task_id
     FROM latest_tasks AS tasks
@@ -44,12 +44,18 @@ class NearDuplicate(FrozenModel):
 
     @property
     def in_words(self) -> str:
-        """All of it, in a line."""
+        """One line for display."""
         return f"{self.task_id} of {self.twin}, Rouge-L {self.similarity:.2f}"
 
 
 def task_chunks(store: Store, size: int = CHUNK) -> list[tuple[str, ...]]:
-    """The ids of all tasks, of each the latest, in the order in which they are compared.
+    """Return the ids of all tasks, in chunks, in the order in which they are compared.
+
+    Of a task in several runs, the latest version counts.
+
+    Args:
+        store: The store.
+        size: Tasks per chunk.
 
     Raises:
         StoreError: The store cannot be read.
@@ -60,10 +66,13 @@ def task_chunks(store: Store, size: int = CHUNK) -> list[tuple[str, ...]]:
 
 
 def structures_of(store: Store, task_ids: Sequence[str]) -> dict[str, str]:
-    """Structure id by task, in the order asked, computed anew; without those that have none.
+    """Compute the structure ids of tasks anew.
+
+    Returns:
+        Task id to structure id, in the order given; tasks without a structure id are left out.
 
     Raises:
-        InputError: A task is not there, or its document is none.
+        InputError: A task is not in the store, or its document is invalid.
         StoreError: The store cannot be read.
     """
     found = {}
@@ -72,7 +81,7 @@ def structures_of(store: Store, task_ids: Sequence[str]) -> dict[str, str]:
             structure = structure_or_null(Document.from_json(json.loads(document)).to_json())
         except (HazardmillError, ValueError, TypeError, RecursionError) as error:
             raise InputError(
-                f"the document of task {task_id} is none: {getattr(error, 'message', error)}",
+                f"the document of task {task_id} is invalid: {getattr(error, 'message', error)}",
                 file=str(store.path),
                 remedy="see: hazardmill store verify",
             ) from error
@@ -82,11 +91,14 @@ def structures_of(store: Store, task_ids: Sequence[str]) -> dict[str, str]:
 
 
 def groups(structures: Mapping[str, str], size: int = CHUNK) -> list[tuple[tuple[str, ...], ...]]:
-    """Tasks of one structure, where there are several, in chunks that hold about ``size`` tasks or one group.
+    """Group tasks by structure, and divide the groups into chunks.
 
     Args:
-        structures: Structure id by task, in the order in which tasks are compared.
-        size: Tasks a chunk.
+        structures: Task id to structure id, in the order in which tasks are compared.
+        size: Tasks per chunk; a larger group is a chunk of its own.
+
+    Returns:
+        Chunks of groups of task ids. A task whose structure occurs once is left out.
     """
     by_structure: dict[str, list[str]] = {}
     for task_id, structure in structures.items():
@@ -104,19 +116,19 @@ def groups(structures: Mapping[str, str], size: int = CHUNK) -> list[tuple[tuple
 
 
 def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[NearDuplicate]:
-    """Which tasks of each group repeat an earlier one of it.
+    """Find the tasks that repeat an earlier one of their group.
 
     Args:
         store: The store.
-        chunk: Ids of tasks of one structure each, in the order in which they are compared.
+        chunk: Groups of task ids, each of one structure, in the order in which they are compared.
 
     Raises:
-        InputError: A task is not there.
+        InputError: A task is not in the store.
         StoreError: The store cannot be read.
     """
     found = []
     for group in chunk:
-        # Spelled once a text, and not once a pair: a group may have thousands.
+        # Spelled once per text, not once per pair: a group may have thousands.
         spelling = Spelling()
         kept: dict[str, str] = {}
         for task_id, (document, danger) in _tasks(store, group).items():
@@ -130,7 +142,7 @@ def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[NearDuplicate
 
 
 def _tasks(store: Store, task_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Document and danger of tasks, in the order asked."""
+    """Return document and danger by task, in the order given."""
     asked = {"tasks": list(task_ids)}
     rows = store.query(lambda connection: connection.execute(_TASKS, asked).fetchall())
     by_id = {task_id: (document, danger) for task_id, document, danger in rows}

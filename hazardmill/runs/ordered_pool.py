@@ -1,6 +1,6 @@
-"""A line of work: begun in order, so much at a time, and its results taken in the same order, batch by batch.
+"""A pool of concurrent work that starts pieces in order and yields results in the same order, batch by batch.
 
-A batch does not wait for the one before it to end: its first piece is begun as soon as that one has no more to begin.
+Batches overlap: the first piece of a batch starts as soon as the last piece of the previous one has started.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 _BATCHES: Final = 2
-"""Most batches in line: one piece that takes long must not let the results of all later ones pile up."""
+"""The most batches at once, lest results pile up behind one piece that takes long."""
 
 
 class _Mark(Enum):
@@ -23,15 +23,15 @@ class _Mark(Enum):
 
 
 class OrderedPool(Generic[Piece, Result]):
-    """Pieces of work under way. An async iterator of (piece, result), with null after the last one of each batch.
+    """Concurrent pieces of work, as an async iterator of (piece, result), with None after each batch.
 
-    What a piece of work raises is raised where its result is due, after all results before it; what the batches
-    themselves raise, after the results of all that was begun. However that ends, ``call_off`` the line.
+    An exception of a piece is raised where its result is due, after all earlier results; an exception of the batches
+    themselves, after the results of everything that was started. In every case, ``call_off`` the pool in the end.
 
     Args:
-        batches: What is to be worked on. A batch is asked for when all of the one before it is begun.
+        batches: The batches of pieces. A batch is requested when all pieces of the previous one have started.
         work: Works on a piece.
-        room: Pieces that are worked on at a time; one whose result waits for its turn takes no room.
+        room: The most pieces worked on at once; a finished piece whose result waits for its turn does not count.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class OrderedPool(Generic[Piece, Result]):
         self._places = asyncio.Semaphore(_BATCHES)
         self._begun: asyncio.Queue[tuple[Piece, asyncio.Task[Result]] | _Mark] = asyncio.Queue()
         self._left: set[asyncio.Task[Result]] = set()
-        """Begun, and its result not taken."""
+        """Tasks that were started and whose results were not taken yet."""
         self._feeding = asyncio.create_task(self._feed())
 
     def __aiter__(self) -> OrderedPool[Piece, Result]:
@@ -62,21 +62,21 @@ class OrderedPool(Generic[Piece, Result]):
         self._left.discard(task)
         return piece, result
 
-    async def ended(self) -> None:
-        """Begin nothing more, and see what is under way to its end, whatever that is."""
+    async def drain(self) -> None:
+        """Start nothing more, and wait for everything under way, ignoring its exceptions."""
         self._feeding.cancel()
         await asyncio.gather(self._feeding, return_exceptions=True)
         await asyncio.gather(*self._left, return_exceptions=True)
 
     async def call_off(self) -> None:
-        """Begin nothing more, and cancel what is under way. Done when that has ended."""
+        """Start nothing more, cancel everything under way, and wait until it has ended."""
         for task in self._left:
             task.cancel()
-        await self.ended()
+        await self.drain()
 
     async def _feed(self) -> None:
         try:
-            # Not asked for before there is a place for it: what a batch needs to begin is read then.
+            # A batch reads its records when it is requested, so it waits for a place first.
             await self._places.acquire()
             async for batch in self._batches:
                 for piece in batch:

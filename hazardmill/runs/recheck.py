@@ -1,8 +1,8 @@
-"""Recheck: the execution check of drafts that a store holds, done anew in chunks, and compared with what it says.
+"""Recheck: executes stored drafts again, in chunks, and compares the results with the store.
 
-A verdict is deterministic, so whatever differs was made by another version, by a machine with other limits (a draft
-that ran into a limit of time or memory), or by damage. A chunk needs a store's path and ids, and gives counts, a hash
-and what differs: little to send between machines, whatever is checked.
+A verdict is deterministic, so a difference comes from another version, from a machine with other limits (a draft that
+ran into a limit of time or memory), or from damage. A chunk consists of a store's path and ids, and its result of
+counts, a hash and the differences, so that little is sent between machines.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 CHUNK: Final = 250
-"""Drafts a chunk: two seconds of a core or more, beside which opening a jail and sending a task are little."""
+"""Drafts per chunk: at least two seconds of a core, compared with which opening a jail and sending a task are cheap."""
 
 DIFFERENCES: Final = 100
-"""Most differences that a chunk lists; it counts them all."""
+"""The most differences that a chunk lists; all are counted."""
 
 _SHOWN: Final = 200
 _ABSENT: Final = "(none)"
 _MODULUS: Final = 2**256
 
-# What a verdict consists of: where the draft is a task, all that was proved of it too.
+# Parts of the verdict on a draft that became a task, beside its checks: everything that was proved.
 _OF_A_TASK: Final = ("safe_plan", "unsafe_plan", "certificate", "domain_pddl", "problem_pddl")
 
 _IDS: Final = """
@@ -64,48 +64,58 @@ _CHECKS: Final = """
 
 
 class Chunk(FrozenModel):
-    """Drafts to be checked together, all of one run."""
+    """Drafts of one run to be checked together: ``drafts`` has the record id and the number of each."""
 
     run_id: str
     drafts: tuple[tuple[str, int], ...]
-    """Record id and number of each."""
 
 
 class Difference(FrozenModel):
-    """Something of a draft that did not come out as the store has it."""
+    """One part of a draft's verdict that differs from the store.
+
+    Attributes:
+        run_id: The run.
+        record_id: The record.
+        draft: Number of the draft.
+        what: The part: ``search: reason``, ``document_hash``, ``certificate`` and so on.
+        stored: Its value in the store; only the beginning if it is long.
+        found: Its value now; only the beginning if it is long.
+        version: The version of hazardmill that wrote the row.
+    """
 
     run_id: str
     record_id: str
     draft: int
     what: str
-    """``search: reason``, ``document_hash``, ``certificate``..."""
     stored: str
-    """Its beginning, where it is long."""
     found: str
     version: str
-    """Of the hazardmill that wrote the row."""
 
     @property
     def in_words(self) -> str:
-        """All of it, in a line."""
+        """One line for display."""
         where = f"{self.run_id} {self.record_id} draft {self.draft}"
         return f"{where}, {self.what}: was {self.stored} (version {self.version}), is {self.found}"
 
 
 class RecheckSummary(FrozenModel):
-    """What came of one or more chunks."""
+    """The result of one or more chunks. Two of them can be added.
+
+    Attributes:
+        drafts: Drafts executed.
+        accepted: Those that pass every check now.
+        differing: Those with any difference.
+        differences: The differences, at most ``DIFFERENCES`` per chunk.
+        digest: Hash of all verdicts, in hexadecimal. Order and chunks do not change it.
+        jails: The kinds of jail that the drafts ran in.
+    """
 
     drafts: int = 0
     accepted: int = 0
-    """Of these, drafts that passed every check, now."""
     differing: int = 0
-    """Drafts of which something differs."""
     differences: tuple[Difference, ...] = ()
-    """The first of each chunk."""
     digest: str = f"{0:064x}"
-    """Hash of all that was found: equal for equal drafts, however they were divided into chunks and in what order."""
     jails: tuple[str, ...] = ()
-    """Every kind of jail that the drafts ran in."""
 
     def __add__(self, other: RecheckSummary) -> RecheckSummary:
         return RecheckSummary(
@@ -119,12 +129,12 @@ class RecheckSummary(FrozenModel):
 
 
 def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK) -> list[Chunk]:
-    """Every draft that was executed, in chunks of ``size``, the last one of each run smaller.
+    """Divide all drafts that were executed into chunks.
 
     Args:
         store: The store.
-        run_ids: Only drafts of these runs; null for all.
-        size: Drafts a chunk.
+        run_ids: Only drafts of these runs; None for all.
+        size: Drafts per chunk; the last chunk of each run may be smaller.
 
     Raises:
         InputError: There is no such draft.
@@ -148,7 +158,12 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
 
 
 def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> RecheckSummary:
-    """Check the drafts of a chunk anew, one after the other. Nothing is written.
+    """Execute the drafts of a chunk again, one after the other. Nothing is written.
+
+    Args:
+        store: The store that holds the drafts.
+        chunk: The drafts.
+        jail: Profile of the jail to run them in.
 
     Raises:
         InputError: The store no longer holds a draft of the chunk, or its run.
@@ -157,7 +172,7 @@ def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechec
     """
     limit = _search_limit(store, chunk.run_id)
     held = store.query(lambda connection: _read_drafts(connection, chunk))
-    # One after the other: who has more cores has more chunks at once.
+    # One after the other: further cores are for further chunks.
     with Jail(jail, Limits(concurrency=1)) as opened:
         executions = asyncio.run(_execute(held, opened, limit))
         return _compare(chunk.run_id, held, executions, opened.profile)
@@ -176,7 +191,7 @@ def _search_limit(store: Store, run_id: str) -> int:
 
 
 def _read_drafts(connection: DuckDBPyConnection, chunk: Chunk) -> list[dict[str, Any]]:
-    """The drafts of a chunk as the store has them, in the chunk's order, each with its checks by name."""
+    """Return the drafts of a chunk from the store, in the chunk's order, each with its checks by name."""
     asked = {"run": chunk.run_id, "records": sorted({record_id for record_id, _ in chunk.drafts})}
     found = {(row["record_id"], row["draft"]): {**row, "checks": {}} for row in _rows(connection, _DRAFTS, asked)}
     for row in _rows(connection, _CHECKS, asked):
@@ -233,7 +248,7 @@ def _compare(
 
 
 def _verdict(execution: Execution) -> dict[str, Any]:
-    """All that is compared of an execution, by name."""
+    """Return everything that is compared of an execution, by name."""
     document, certificate = execution.document, execution.certificate
     verdict: dict[str, Any] = {"document_hash": document.hash if document is not None else None}
     for check in execution.checks:
@@ -250,7 +265,7 @@ def _verdict(execution: Execution) -> dict[str, Any]:
 
 
 def _stored_figures(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, as far as the store says it: of a draft that is no task, or a duplicate, it keeps no proofs."""
+    """Return the same from the store, which keeps no proofs of a draft that is not a task, or is a duplicate."""
     said: dict[str, Any] = {"document_hash": row["document_hash"]}
     for name in (check.name for check in CHECKS):
         check = row["checks"].get(name)
@@ -267,7 +282,7 @@ def _of_check(name: str, check: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _join(one: str, other: str) -> str:
-    # A sum and not a hash of hashes, so that neither order nor chunks count.
+    # A sum instead of a hash of hashes, so that neither order nor chunks matter.
     return f"{(int(one, 16) + int(other, 16)) % _MODULUS:064x}"
 
 

@@ -1,4 +1,4 @@
-"""Recording: the answers of a run's ledger, in files that answer the same records again without a model."""
+"""Recording: writes the answers of a run's ledger to files, which answer the same records again without a model."""
 
 from __future__ import annotations
 
@@ -18,29 +18,36 @@ _USAGE: Final = tuple(Usage.model_fields)
 
 
 class RecordingSummary(FrozenModel):
-    """What was recorded of one source."""
+    """What was recorded for one source.
+
+    Attributes:
+        source: Name of the source.
+        path: The file.
+        records: Records with answers.
+        answers: Answers in the file.
+        models: The models that answered.
+    """
 
     source: str
     path: Path
     records: int
     answers: int
     models: tuple[str, ...]
-    """That answered."""
 
 
 def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[RecordingSummary]:
-    """Write the answers that runs paid for, of all their records that came to an end, a file a source.
+    """Write the answers that runs paid for, for all their finished records, in one file per source.
 
-    Nothing is chosen: refused, unusable and sent-back answers are among them, as the run went. Where several runs have
-    an answer to one request, that of the run that is named first is taken.
+    Nothing is selected: refused, unusable and sent-back answers are included, as the run went. If several runs have an
+    answer to one request, that of the run named first is taken.
 
     Args:
-        store: Their store.
-        run_ids: The runs; of a child run name its parents behind it, whose answers it reuses.
-        folder: Gets ``SOURCE/recorded/answers.jsonl.zst``; a file that is there is replaced.
+        store: The store of the runs.
+        run_ids: The runs. After a child run, name its parents, whose answers it reuses.
+        folder: Gets ``SOURCE/recorded/answers.jsonl.zst``; an existing file is replaced.
 
     Raises:
-        InputError: A run is not there, or no answer of theirs can be recorded.
+        InputError: A run is not in the store, or has no answer that can be recorded.
         OSError: A file cannot be written.
     """
     found: dict[str, dict[AnswerKey, RecordedAnswer]] = defaultdict(dict)
@@ -49,8 +56,8 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
         rows = store.rows(TABLE, {"run_id": run_id, "answered": True})
         if not ended or not rows:
             raise InputError(
-                f"run {run_id} has no answer to a record that came to an end",
-                remedy="see: hazardmill run list; a run that is pending is gone on with: hazardmill run resume",
+                f"run {run_id} has no answer to a finished record",
+                remedy="see: hazardmill run list; to finish a pending run: hazardmill run resume",
             )
         for row in rows:
             if row["record_id"] in ended and row["stage"] != "evaluate":
@@ -67,7 +74,11 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
 
 
 def older_answers(store: Store, run_id: str) -> str | None:
-    """Say how many recorded answers of a run were given to another prompt than it would send; null if none was."""
+    """Report how many recorded answers that a run used were given to earlier versions of its prompts.
+
+    Returns:
+        A sentence; None if there are no such answers.
+    """
     rows = store.rows(
         TABLE, {"run_id": run_id, "answered": True}, ["stage", "recording", "prompt_hash", "recorded_for"]
     )
@@ -78,12 +89,12 @@ def older_answers(store: Store, run_id: str) -> str | None:
     stages = ", ".join(stage for stage in get_args(Stage) if stage in older)
     return (
         f"{len(older):,} of {len(answers):,} recorded answers are to earlier prompts ({stages}): what a model would say"
-        " to those of today is not known"
+        " to the present ones is not known"
     )
 
 
 def _answer(row: dict[str, Any]) -> RecordedAnswer:
-    """The answer of a row of the ledger; one that was recorded already stays one to the prompt of then."""
+    """Return the answer in a row of the ledger; if it was a recorded one, with the prompt it was first given to."""
     return RecordedAnswer(
         key=AnswerKey.model_validate({"record_hash": row["input_hash"], **{name: row[name] for name in _KEY}}),
         text=row["answer"],

@@ -1,8 +1,8 @@
-"""What a run was started with, and what is otherwise now: a run goes on only as it began.
+"""Records what a run was started with, and finds what has changed since: a run is resumed only unchanged.
 
 Results depend on more than a run's configuration: on the prompt templates, the layers of the jail, and the version of
-hazardmill. All of it is written down with the run. Where any of it changed, going on would mix results of two kinds
-under one name; a child run does not.
+hazardmill. All of this is stored with the run. If any of it has changed, resuming would mix two kinds of results under
+one name; a child run does not.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _HASH_SHOWN: Final = 12
 _SPECIAL: Final = frozenset(
     {"inputs", "models", "fallback_models", "api_base", "replay_backend", "replay_store", "jail"}
 )
-"""Settings that are not compared as they stand; of the jail, its layers are."""
+"""Settings that are compared in another form than they are stored; of the jail, its layers are compared."""
 
 
 class PromptUsed(FrozenModel):
-    """A prompt template, by what the tables say of it."""
+    """Version and hash of a prompt template, as in the tables."""
 
     version: str
     hash: str
@@ -37,23 +37,26 @@ class PromptUsed(FrozenModel):
 
 
 class ReproducibilityInfo(FrozenModel):
-    """What decides a run's results beside its configuration. Null: not written down by the version that started it."""
+    """What decides a run's results beside its configuration. None: the version that started the run did not record it.
+
+    Attributes:
+        version: Version of hazardmill.
+        jail: Kind and layers of the jail.
+        prompts: The templates, by stage and name (``extract/danger``).
+    """
 
     version: str
-    """Of hazardmill."""
     jail: str | None = None
-    """Kind and layers of the jail."""
     prompts: dict[str, PromptUsed] | None = None
-    """By stage and name: ``extract/danger``."""
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """What cannot be compared."""
+        """The names of what was not recorded and cannot be compared."""
         return tuple(name for name in ("prompts", "jail") if getattr(self, name) is None)
 
 
 class ConfigChange(FrozenModel):
-    """One thing that is otherwise."""
+    """A setting that differs, with its old and new value; None is a missing one."""
 
     name: str
     old: str | None
@@ -64,7 +67,7 @@ class ConfigChange(FrozenModel):
 
 
 def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
-    """Version and hash of each template, by stage and name."""
+    """Return version and hash of each template, by stage and name."""
     values = (getattr(prompts, field.name) for field in dataclasses.fields(prompts))
     templates = [value for value in values if isinstance(value, PromptTemplate)]
     return {
@@ -76,16 +79,16 @@ def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
 
 
 def config_changes(old: RunConfig, new: RunConfig) -> list[ConfigChange]:
-    """The settings that alter results and differ.
+    """Return the settings that differ and alter results.
 
-    How many records are worked on at once, and the like, alter none. What a jail's name comes to is in
-    ``ReproducibilityInfo``.
+    Settings such as the number of records worked on at once alter none. The jail is compared by its layers, in
+    ``reproducibility_changes``, not by its name.
     """
     return _changes(_settings(old), _settings(new))
 
 
-def made_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[ConfigChange]:
-    """What differs of all that both know."""
+def reproducibility_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[ConfigChange]:
+    """Return what differs between two states; what either of them did not record is not compared."""
     changes = _changes({"hazardmill": old.version}, {"hazardmill": new.version})
     if old.jail is not None and new.jail is not None:
         changes += _changes({"jail layers": old.jail}, {"jail layers": new.jail})
@@ -95,24 +98,24 @@ def made_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[Con
 
 
 def refusal(run_id: str, changes: list[ConfigChange]) -> UsageError:
-    """The error that says what changed since a run began, and both ways on."""
+    """Return the error that lists what has changed since a run began, and the two ways to continue."""
     lines = "".join(f"\n  {change}" for change in changes)
     return UsageError(
-        f"run {run_id} was started otherwise, and its results so far would not go with what comes:{lines}\n",
-        remedy="start a child run, which reuses all that is unchanged: add --child; "
+        f"run {run_id} was started otherwise, and new results would not match those it has:{lines}\n",
+        remedy="start a child run, which reuses everything unchanged: add --child; "
         "or resume the run with what it was started with",
     )
 
 
 def _settings(config: RunConfig) -> dict[str, str | None]:
-    # All but what is known to be harmless, so that a setting to come is compared before anybody thinks of it here.
+    # Everything but what is known to be harmless, so that a new setting is compared without a change here.
     plain = config.model_dump(mode="json", exclude={*ALTER_NOTHING, *_SPECIAL})
     is_replay = config.backend == "replay"
     settings: dict[str, Any] = {
         **{name.replace("_", " "): value for name, value in plain.items()},
         **{f"{stage} model": name for stage, name in config.models.model_dump().items()},
         "fallback models": ", ".join(config.fallback_models) or None,
-        # Port and path are no part of a request's identity: a local server may come back elsewhere.
+        # Port and path are not part of a request's identity: a local server may come back at another.
         "host of the API": None if config.api_base is None else urlsplit(config.api_base).hostname,
         "replayed backend": config.replay_backend if is_replay else None,
         "replayed store": config.replay_store if is_replay else None,

@@ -1,4 +1,4 @@
-"""What runs open to work with: backend, client, limiter, prices and jail. Others can be given in their place."""
+"""What runs open to work with: backend, client, limiter, prices and jail. Tests can pass others."""
 
 from __future__ import annotations
 
@@ -17,29 +17,34 @@ from hazardmill.store.store import Store
 
 @dataclass(frozen=True)
 class ModelResources:
-    """How a run opens what it asks models with. By default the real ones, as its access to models names them."""
+    """How a run opens what it asks models with; by default as its access to models says.
+
+    Attributes:
+        backend: Opens the backend that answers; raises ``SettingsError`` if it cannot be asked.
+        client: Makes the client that asks it; called as ``Client`` is, with backend and ledger.
+        limiter: Makes what keeps requests within the run's limits; called in the event loop that asks.
+        prices: Loads the prices of models.
+    """
 
     backend: Callable[[ModelAccess, Store], Backend] = open_backend
-    """The backend that answers; raises ``SettingsError`` where it cannot be asked."""
     client: Callable[..., Client] = Client
-    """The client that asks it: called as ``Client`` is, with backend and ledger."""
     limiter: Callable[[ModelAccess], Limiter] = open_limiter
-    """What keeps requests within the run's limits; called in the event loop that asks."""
     prices: Callable[[], Prices] = Prices.load
-    """What models cost."""
 
 
 @dataclass(frozen=True)
 class RunResources(ModelResources):
-    """How a generation run opens what it works with. By default the real ones, as its configuration names them.
+    """How a generation run opens what it works with; by default as its configuration says.
 
-    A run opens its backend and its jail once when it is started or resumed, to find out whether they can work, and
+    A run opens its backend and its jail once when it is started or resumed, to find out whether they work, and
     everything for each session.
+
+    Attributes:
+        jail: Opens the jail for the code of drafts; called with ``profile``, and used as a context manager.
     """
 
     jail: Callable[..., Jail] = Jail
-    """Where code of drafts runs: called with ``profile``, and entered and left."""
 
 
 REAL = RunResources()
-"""What the configuration of a run names, or its access to models."""
+"""The real ones, as the configuration of a run or its access to models says."""

@@ -36,10 +36,16 @@ from hazardmill.ingest.intake import Intake, take_in
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.records import Outcome
-from hazardmill.runs.budgets import check_budget, opened_budget
+from hazardmill.runs.budgets import check_budget, open_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
-from hazardmill.runs.reproducibility import ReproducibilityInfo, config_changes, made_changes, prompts_used, refusal
+from hazardmill.runs.reproducibility import (
+    ReproducibilityInfo,
+    config_changes,
+    prompts_used,
+    refusal,
+    reproducibility_changes,
+)
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.session import Session
 from hazardmill.store.run_ids import new_run_id
@@ -47,16 +53,29 @@ from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
 _MADE: Final = "made_with"
-"""Where a run's configuration on disk says what else decides its results."""
+"""Key in the stored configuration for what else decides a run's results."""
 
 _CACHED_FOR: Final = timedelta(minutes=5)
-"""How long a provider surely remembers the beginning of a prompt."""
+"""How long every provider keeps the beginning of a prompt in its cache."""
 
 RunState = Literal["running", "completed", "stopped", "failed"]
 
 
 class Run:
-    """One generation run. Make it with ``Run.start`` or, to go on with one, ``Run.load``."""
+    """A generation run on a store.
+
+    Make a new one with ``Run.start``; for an existing one, ``Run.load`` and then ``resume`` or ``child``.
+
+    Attributes:
+        store: Where everything is written.
+        run_id: Its name.
+        config: What decides its result.
+        made: What else decided its results when it was started: version, prompts and jail.
+        parent_run_id: The run that this is a child of; None if it is none's.
+        resources: How it opens what it works with.
+        content: Record id to the content hash it had when the run was started, in order; None where that is unknown.
+        selection: Ids of its records, in order.
+    """
 
     def __init__(
         self,
@@ -73,14 +92,10 @@ class Run:
         self.run_id = run_id
         self.config = config
         self.made = made or ReproducibilityInfo(version=__version__)
-        """What decided its results beside the configuration when it was started."""
         self.parent_run_id = parent_run_id
         self.resources = resources
-        """How it opens what it works with."""
         self.content = dict(content)
-        """Record id to the content hash it had when the run was started, in order; null where that is not known."""
         self.selection = tuple(content)
-        """Record ids of the run, in order."""
 
     @classmethod
     def start(
@@ -92,25 +107,28 @@ class Run:
         parent: Run | None = None,
         resources: RunResources = REAL,
     ) -> tuple[Run, tuple[Intake, ...]]:
-        """Take in the inputs and write down what the run is going to do.
+        """Read the inputs and write down what the run is going to do.
 
-        Nothing is written before it is sure that the run can begin: everything it needs has been opened once, and
+        Nothing is written before it is certain that the run can begin: everything it needs has been opened once, and
         some input holds a record.
 
         Args:
             store: Where everything is written.
             config: What decides the run.
-            run_id: Its name; by default one made from the time.
-            parent: The run that this one does again with other settings. With the same inputs it takes the parent's
-                records, as they were when that one began, and reads no input.
+            run_id: Its name; by default made from the time.
+            parent: The run whose work this one repeats with other settings. If the inputs are equal, the parent's
+                records are taken as they were when it began, and no input is read.
             resources: How the run opens what it works with.
 
+        Returns:
+            The run, and what was read from each input with a path.
+
         Raises:
-            InputError: An input cannot be read, or none holds a record, of the shard if there is one: then it says
-                why the first was refused.
-            SettingsError: The configuration cannot work: no key, no price of a model that a budget is to be kept for.
+            InputError: An input cannot be read, or none holds a record (of the shard, if there is one).
+            SettingsError: The configuration cannot work: no key, or no price of a model for which a budget must be
+                kept.
             JailUnavailable: The jail cannot contain untrusted code here.
-            UsageError: There is a run of that id, or an input's ``where`` makes no sense for its source.
+            UsageError: A run of that id exists, or an input's ``where`` makes no sense for its source.
             StoreError: The store cannot be written.
         """
         config.check()
@@ -139,15 +157,18 @@ class Run:
 
     @classmethod
     def load(cls, store: Store, run_id: str, resources: RunResources = REAL) -> Run:
-        """A run of the store, as it was started; with what alters no result as it was last resumed with.
+        """Load a run of the store, as it was started.
+
+        Settings that do not alter results are those it was last resumed with.
 
         Args:
-            store: Where it is.
+            store: The store of the run.
             run_id: Its name.
             resources: How it opens what it works with.
 
         Raises:
-            InputError: The store holds no such run, it is no generation run, or another version started it.
+            InputError: There is no such generation run, or another version of hazardmill wrote a configuration that
+                this one cannot read.
         """
         rows = store.rows("runs", {"run_id": run_id})
         first = next((row for row in rows if row["sequence"] == 0), None)
@@ -165,26 +186,29 @@ class Run:
             raise InputError(
                 f"run {run_id} was started by hazardmill {first['hazardmill_version']}, whose configuration this one "
                 f"cannot read: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}",
-                remedy="resume it with that version, or start a new run: what was paid for is in the ledger",
+                remedy="resume it with that version, or start a new run: the answers paid for are in the ledger",
             ) from error
         content = json.loads(first["selection"])
         parent_run_id = first["parent_run_id"]
         return cls(store, run_id, config, content, made=made, parent_run_id=parent_run_id, resources=resources)
 
-    def resumed(self, config: RunConfig | None = None) -> Run:
-        """The run, to be gone on with, under settings that alter no result.
+    def resume(self, config: RunConfig | None = None) -> Run:
+        """Return the run, ready to be continued, after checking that nothing that decides its results has changed.
 
         Args:
-            config: What it is to be gone on with; by default what it was started with.
+            config: The configuration to continue with; by default the one it was started with.
 
         Raises:
-            UsageError: Something that decides results changed since the run was started; says what.
-            SettingsError: The settings cannot work: no key, no price of a model that a budget is to be kept for.
+            UsageError: Something that decides results has changed since the run was started; the message lists it.
+            SettingsError: The settings cannot work: no key, or no price of a model for which a budget must be kept.
             JailUnavailable: The jail cannot contain untrusted code here.
         """
         config = config or self.config
         config.check()
-        changes = [*config_changes(self.config, config), *made_changes(self.made, _made_now(config, self.resources))]
+        changes = [
+            *config_changes(self.config, config),
+            *reproducibility_changes(self.made, _made_now(config, self.resources)),
+        ]
         if changes:
             raise refusal(self.run_id, changes)
         _check_models(self.store, config, self.resources)
@@ -199,39 +223,44 @@ class Run:
         )
 
     def child(self, config: RunConfig | None = None, run_id: str | None = None) -> tuple[Run, tuple[Intake, ...]]:
-        """Start a run that does this one's work with other settings, and reuses each answer that is the same request.
+        """Start a run that repeats this one's work with other settings, and reuses every answer to an equal request.
 
         Args:
-            config: Its settings; by default this run's, for where prompts, jail or hazardmill changed.
-            run_id: Its name; by default one made from the time.
+            config: Its settings; by default this run's, for use after prompts, jail or hazardmill have changed.
+            run_id: Its name; by default made from the time.
+
+        Returns:
+            As ``start``.
 
         Raises:
-            UsageError: Nothing changed, or there is a run of that id.
+            UsageError: Nothing has changed, or a run of that id exists.
             HazardmillError: As ``start``.
         """
         config = config or self.config
         config.check()
-        changed = config_changes(self.config, config) or made_changes(self.made, _made_now(config, self.resources))
+        changed = config_changes(self.config, config) or reproducibility_changes(
+            self.made, _made_now(config, self.resources)
+        )
         if not changed and not self.made.unknown:
             raise UsageError(
-                f"nothing changed since run {self.run_id} was started: a child run would be the same run again",
-                remedy="resume it without --child, or say what is to be otherwise",
+                f"nothing changed since run {self.run_id} was started: a child run would repeat it",
+                remedy="resume it without --child, or give the options that are to change",
             )
         return Run.start(self.store, config, run_id, parent=self, resources=self.resources)
 
     def pending(self) -> list[int]:
-        """Ordinals of the records that have no outcome yet."""
+        """Return the ordinals of the records without an outcome."""
         done = {row["record_id"] for row in self.store.rows("outcomes", {"run_id": self.run_id}, ["record_id"])}
         return [ordinal for ordinal, record_id in enumerate(self.selection) if record_id not in done]
 
     def batches(self) -> list[list[int]]:
-        """What is pending, in batches."""
+        """Return the pending ordinals, divided into batches."""
         pending = self.pending()
         size = self.config.batch_size
         return [pending[start : start + size] for start in range(0, len(pending), size)]
 
     def counts(self) -> dict[str, int]:
-        """Records by outcome, pending ones included."""
+        """Return the number of records by outcome, including pending ones."""
         rows = self.store.rows("outcomes", {"run_id": self.run_id}, ["outcome"])
         counts = Counter(row["outcome"] for row in rows)
         result = {outcome.value: counts.get(outcome.value, 0) for outcome in Outcome}
@@ -239,21 +268,21 @@ class Run:
         return result
 
     def finish(self, state: RunState) -> dict[str, int]:
-        """Write down how the run ended, and its counts."""
+        """Write down how the run ended, and return its counts."""
         with self.store.writer(self.run_id) as writer:
             return self._change(state, writer)
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Keep others off the run while it is worked on, then write down how that ended, whatever ended it.
+        """Lock the run while it is worked on, then write down how it ended, whatever ended it.
 
-        It is ``completed`` with its last record, ``stopped`` by an interruption, on purpose, by a provider that cannot
-        be asked or settings that cannot work, and ``failed`` by any other error, bugs included. A run that somebody
-        else works on stays as it is.
+        Its state is ``completed`` if no record is pending; ``stopped`` after an interruption, a deliberate stop, a
+        provider that cannot be asked, or settings that cannot work; and ``failed`` after any other error, including
+        bugs. If another process works on the run, its state is left alone.
 
         Raises:
             StoreLocked: Another process works on this run.
-            UsageError: Prompts or hazardmill changed since the run was started, and it has records left.
+            UsageError: Prompts or hazardmill have changed since the run was started, and records are pending.
         """
         if self.pending():
             self._refuse_changes(ReproducibilityInfo(version=__version__, prompts=prompts_used(_prompts(self.config))))
@@ -269,7 +298,7 @@ class Run:
             try:
                 self.finish("failed" if failed else "stopped")
             except StoreError as more:
-                # What went wrong first is what is to be mended.
+                # The first error is the one to fix.
                 error.add_note(f"how the run ended could not be written down: {more}")
             raise
         finally:
@@ -279,17 +308,20 @@ class Run:
     async def session(
         self, on_retry: Callable[[Retry], None] | None = None, watch: Watch | None = None
     ) -> AsyncIterator[Session]:
-        """Open everything the run needs; close it again, with all rows in parts.
+        """Open everything the run needs, and close it afterwards, with all rows in parts.
 
         Args:
-            on_retry: Told of each pause before a request is sent again.
-            watch: Told of each step of each record.
+            on_retry: Called before each pause after which a request is sent again.
+            watch: Notified of each step of each record.
+
+        Yields:
+            The session, which works on batches.
 
         Raises:
             StoreLocked: Another process works on this run.
             JailUnavailable: The jail cannot contain untrusted code here.
-            UsageError: Prompts, jail or hazardmill changed since the run was started.
-            SettingsError: There is no key, or no budget can be kept.
+            UsageError: Prompts, jail or hazardmill have changed since the run was started.
+            SettingsError: There is no key, or a budget cannot be kept.
         """
         config, resources = self.config, self.resources
         prompts, prices = _prompts(config), resources.prices()
@@ -300,7 +332,7 @@ class Run:
             )
             backend = resources.backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
-            with opened_budget(self.store, self.run_id, config, ledger) as budget:
+            with open_budget(self.store, self.run_id, config, ledger) as budget:
                 if self._as_written() != ("running", self._written_config()):
                     self._change("running", writer)
                 client = resources.client(
@@ -329,22 +361,22 @@ class Run:
                     await backend.close()
 
     def _warm(self) -> Iterator[Prefix]:
-        """What a provider remembers of this run: one that was killed, or a batch that failed, is soon gone on with."""
+        """Yield the prompts that a provider still caches for this run, which may be continued soon after a stop."""
         asked = ("stage", "model_asked", "prompt_hash", "record_id", "prompt_tokens", "at")
         rows = self.store.rows("llm_calls", {"run_id": self.run_id, "answered": True}, asked)
         since = datetime.now(UTC) - _CACHED_FOR
         for row in rows:
-            # A request that was turned away has no tokens: nobody computed its prompt.
+            # A request that was turned away has no tokens, and its prompt was never computed.
             if row["at"] >= since and row["prompt_tokens"] != 0:
                 yield Prefix.of_call(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
 
     def _refuse_changes(self, now: ReproducibilityInfo) -> None:
-        changes = made_changes(self.made, now)
+        changes = reproducibility_changes(self.made, now)
         if changes:
             raise refusal(self.run_id, changes)
 
     def _as_written(self) -> tuple[str, str] | None:
-        """State and configuration of the run, as they were written down last."""
+        """Return state and configuration of the run as last written; None if there are none."""
         rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence", "state", "config"])
         last = max(rows, key=lambda row: row["sequence"]) if rows else None
         return None if last is None else (last["state"], last["config"])
@@ -355,7 +387,7 @@ class Run:
 
     def _change(self, state: RunState, writer: Writer) -> dict[str, int]:
         counts = self.counts()
-        # Not their number: a rebuild of the store may have come to fewer.
+        # Not the number of rows: a rebuild of the store may have left fewer.
         rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence"])
         sequence = 1 + max((row["sequence"] for row in rows), default=-1)
         writer.append_sync({"runs": [self._state_row(state, sequence, counts, None)]})
@@ -374,7 +406,7 @@ class Run:
             "kind": "generate",
             "state": state,
             "config": self._written_config(),
-            # Not sorted: the order is that of the run.
+            # Not sorted, to keep the order of the run.
             "selection": None if content is None else json.dumps(content, separators=(",", ":"), ensure_ascii=False),
             "counts": canonical_json({"records": self._by_source(), "outcomes": counts}),
             "at": datetime.now(UTC),
@@ -383,7 +415,7 @@ class Run:
 
 
 def _prompts(config: RunConfig) -> Prompts:
-    """The templates that a run of this configuration asks with."""
+    """Load the templates that a run of this configuration uses."""
     return Prompts.load(config.author_format)
 
 

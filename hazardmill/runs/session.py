@@ -17,7 +17,7 @@ from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
-from hazardmill.runs.cross_check import cross_checked, wants_cross_check
+from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
 from hazardmill.runs.ordered_pool import OrderedPool
@@ -30,13 +30,21 @@ OnRecord = Callable[[str, Outcome], None]
 """Called after each committed record with its id and outcome."""
 
 _AT_ONCE: Final = 2
-"""Records worked on at a time for each request that may be under way: while one is executed, proved, or waits for a
-prefix to be warm, another one asks."""
+"""Records worked on per request that may be under way: while one is executed, proved, or waits for its prefix to be
+cached, another one asks."""
 
 
 @dataclass
 class Session:
-    """A run with its writer and mill open."""
+    """A run with its writer, its stages and its ledger open.
+
+    Attributes:
+        run: The run.
+        writer: Writes its rows.
+        mill: What the stages work with.
+        ledger: Its ledger.
+        budget: What it may spend; None for no limit.
+    """
 
     run: Run
     writer: Writer
@@ -47,37 +55,41 @@ class Session:
     def __post_init__(self) -> None:
         set_thresholds()
         self.unrecorded: list[NotRecorded] = []
-        """Why records stay pending to which no answer is recorded, in their order."""
+        """Why records without a recorded answer stay pending, in the order of the records."""
         self._shelf = RecordReader(self.run.store)
         self._kept = KeptTasks(self.run.store, self.run.run_id)
 
     async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
-        """As ``work_through``, with one batch."""
+        """Work on one batch, as ``work_through`` does."""
         return await self.work_through([batch], on_record)
 
     async def work_through(self, batches: Iterable[Sequence[int]], on_record: OnRecord | None = None) -> Counter[str]:
-        """Work on batches and commit their records in order; at the end of each its rows become parts.
+        """Work on batches and commit their records in order; after each batch its rows become parts.
 
-        The first records of a batch are begun while the last of the one before are asked about, so that there is
-        always something to ask.
+        The first records of a batch are started while the last of the previous one are still waiting for answers, so
+        that there is always something to ask.
+
+        Args:
+            batches: Ordinals of records.
+            on_record: Called after each committed record.
 
         Returns:
-            Records by outcome. One to which no answer is recorded has none, and is in ``unrecorded``.
+            Records by outcome. Records without a recorded answer have none; the reasons are in ``unrecorded``.
 
         Raises:
             ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
-            BudgetReached: There is no money left for the next request; the same holds.
-            InputError: The store no longer holds the records of a batch; those before it are committed.
+            BudgetReached: There is no money left for the next request; otherwise the same.
+            InputError: The store no longer holds the records of a batch; earlier ones are committed.
         """
         self.mill.client.reopen()
         counts: Counter[str] = Counter()
-        await self._look_what_others_paid()
-        line = OrderedPool(self._records_of(batches), self._worked_on, _AT_ONCE * self.run.config.concurrency)
+        await self._refresh_ledger()
+        line = OrderedPool(self._records_of(batches), self._work_on, _AT_ONCE * self.run.config.concurrency)
         try:
             async for done in line:
                 if done is None:
                     await in_one_thread(self.writer.roll)
-                    await self._look_what_others_paid()
+                    await self._refresh_ledger()
                     await in_one_thread(trim)
                     continue
                 (ordinal, record), worked = done
@@ -89,36 +101,34 @@ class Session:
                 if on_record is not None:
                     on_record(record.record_id, outcome)
         except (ProviderError, RunStopped) as error:
-            # What is under way is being paid for, and nothing is wrong with it: its answers are for the next session.
+            # Requests under way are paid for: they may end, so that the next session can use their answers.
             self.mill.client.close()
-            await line.ended()
-            self._say_how_it_stands(error)
+            await line.drain()
+            self._add_progress(error)
             raise
         finally:
             await line.call_off()
         return counts
 
-    async def _look_what_others_paid(self) -> None:
-        # Where the journal is empty, for all that it holds is read anew each time.
+    async def _refresh_ledger(self) -> None:
+        # While the journal is empty, because everything in it is read again each time.
         await in_one_thread(self.ledger.refresh)
 
     async def _records_of(self, batches: Iterable[Sequence[int]]) -> AsyncIterator[list[tuple[int, Record]]]:
         for batch in batches:
             yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
 
-    async def _worked_on(
-        self, numbered: tuple[int, Record]
-    ) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
+    async def _work_on(self, numbered: tuple[int, Record]) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
         try:
             milled = await refine(numbered[1], self.mill)
         except NotRecorded as error:
             return error
         return milled, await self._cross_check(milled)
 
-    def _say_how_it_stands(self, error: ProviderError | RunStopped) -> None:
+    def _add_progress(self, error: ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
         if self.budget is not None:
-            left = f"{self.budget.reserved_usd:.4f} USD are reserved for what is under way; {left}"
+            left = f"{self.budget.reserved_usd:.4f} USD are reserved for requests under way; {left}"
         error.message = f"{error.message}; {left}"
         error.args = (error.message,)
 
@@ -141,7 +151,7 @@ class Session:
         document = attempt.execution.document
         if document is None or not wants_cross_check(document, self.run.config.cross_check):
             return None
-        return await asyncio.to_thread(cross_checked, document, attempt.execution.certificate.solution)
+        return await asyncio.to_thread(run_cross_check, document, attempt.execution.certificate.solution)
 
     async def _commit(self, ordinal: int, milled: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
         outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
@@ -151,10 +161,10 @@ class Session:
             assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
             assert milled.extraction.danger is not None  # what was accepted has all of these
             document, danger = milled.accepted.execution.document, milled.extraction.danger
-            # Of the most regular documents it takes seconds, during which others go on asking.
+            # For very regular documents it takes seconds, during which other records go on asking.
             structure = await asyncio.to_thread(structure_or_null, document.to_json())
             texts = texts_of(document.to_json(), danger.model_dump(mode="json"))
-            # It may have to read what the run has kept; commits are made one after another, so it is asked by one.
+            # In a thread, because it may have to read texts; commits are sequential, so it has one caller at a time.
             repeated = await asyncio.to_thread(self._kept.add, task_id, document.hash, structure, texts)
             if repeated is not None:
                 outcome, reason, task_id = Outcome.DUPLICATE, repeated.reason, repeated.task_id

@@ -1,7 +1,7 @@
-"""The runs of a store as they stand: who is at work, what came out so far, what was paid.
+"""The current state of a store's runs: who is at work, what came out so far, what was paid.
 
-Nothing here is taken from a run's last word where the tables know better: outcomes are counted and costs added up, so
-that a run under way, or one that was killed, is listed as it is.
+A run's last recorded state is not trusted where the tables know better: outcomes are counted and costs summed, so that
+a run under way, or one that was killed, is listed as it is.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from hazardmill.store.schemas import RUNS
 from hazardmill.store.store import Store
 
 KILLED: Final = "stopped (killed)"
-"""How a run is shown whose last state is ``running`` and on which nobody works."""
+"""Displayed state of a run that says ``running`` although no process works on it."""
 
 RETRACTED: Final = "stopped (rows lost)"
-"""How a run is shown that was completed, and of which a rebuild of the store has made records pending again."""
+"""Displayed state of a completed run with records that a rebuild of the store has made pending again."""
 
-# Which records a run is about is most of what it wrote down, and no part of its state.
+# The selection is most of what a run wrote down, and not part of its state.
 _STATE: Final = tuple(column.name for column in RUNS.columns if column.name != "selection")
 
 
-def run_states(store: Store) -> Iterator[dict[str, Any]]:
-    """The latest state of each run, oldest run first, with when it ``started``; without its selection."""
+def latest_states(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield the latest row of each run, oldest run first.
+
+    Each row has the columns of ``runs`` without the selection, and ``started``, the time of the run's first row.
+    """
     latest: dict[str, dict[str, Any]] = {}
     started: dict[str, datetime] = {}
     for row in sorted(store.rows("runs", None, _STATE), key=lambda row: (row["run_id"], row["sequence"])):
@@ -36,57 +39,71 @@ def run_states(store: Store) -> Iterator[dict[str, Any]]:
         yield {**latest[run_id], "started": started[run_id]}
 
 
-def shown_state(store: Store, row: Mapping[str, Any]) -> str:
-    """A run's state for people: one that says ``running`` while nobody works on it was killed."""
+def name_state(store: Store, row: Mapping[str, Any]) -> str:
+    """Return a run's state for display: ``running`` only if a process works on it, otherwise it was killed."""
     if row["state"] != "running":
         return str(row["state"])
     return "running" if store.is_worked_on(row["run_id"]) else KILLED
 
 
 class Paid(FrozenModel):
-    """What a run paid itself. A replayed answer cost nothing; a sum with an unknown part is unknown."""
+    """What a run itself paid. A replayed answer cost nothing; a sum with an unknown part is None.
+
+    Attributes:
+        calls: Attempts at requests, without replayed ones.
+        usd: Their cost.
+        usd_upper: The most that it can have been.
+        prompt_tokens: Tokens of prompts that were answered, including cached ones.
+        completion_tokens: Tokens of the answers.
+        last: When the last attempt ended, replayed or not; None if there was none.
+    """
 
     calls: int = 0
-    """Attempts at requests, replayed ones left out."""
     usd: float | None = 0.0
     usd_upper: float | None = 0.0
-    """Most that it can have been."""
     prompt_tokens: int | None = 0
-    """Of the attempts that brought an answer, cached tokens included."""
     completion_tokens: int | None = 0
     last: datetime | None = None
-    """When the last attempt ended, replayed or not."""
 
 
 class RunSummary(FrozenModel):
-    """One run of a store."""
+    """One run of a store.
+
+    Attributes:
+        run_id: The run.
+        kind: Its kind, such as ``generate``.
+        state: Its state for display.
+        parent_run_id: The run that it is a child of.
+        records: Its records.
+        shard: The shard that its records are from; None for all that was selected.
+        started: When it began.
+        changed: When its state last changed.
+        duration_s: Seconds from its start to its last sign of life, including pauses between sessions.
+        counts: For a generation run: records by source, and by outcome as the table of outcomes has them now.
+        paid: What it paid.
+    """
 
     run_id: str
     kind: str
     state: str
     parent_run_id: str | None
-    """The run that it is a child of."""
     records: int | None
     shard: str | None = None
-    """The shard that its records are of; null for all that was selected."""
     started: datetime
     changed: datetime
-    """When it last changed its state."""
     duration_s: float
-    """From its start to its last sign of life, pauses between two sessions included."""
     counts: dict[str, Any]
-    """Of a generation run: records by source, and by outcome as the table of outcomes has them now."""
     paid: Paid
 
 
-def listed_runs(store: Store) -> list[RunSummary]:
-    """Every run of the store, oldest first.
+def summarize_runs(store: Store) -> list[RunSummary]:
+    """Return a summary of every run of the store, oldest first.
 
     Raises:
         StoreError: The store cannot be read.
     """
-    # First the states: what a run does meanwhile may be counted, but no run is counted that is not listed.
-    rows = [(row, shown_state(store, row)) for row in run_states(store)]
+    # States come first: work done meanwhile may be counted, but never for a run that is not listed.
+    rows = [(row, name_state(store, row)) for row in latest_states(store)]
     outcomes, paid = _outcomes(store), _read_payments(store)
     return [
         _summarise(row, state, outcomes.get(row["run_id"], {}), paid.get(row["run_id"], Paid())) for row, state in rows
@@ -120,7 +137,7 @@ def _summarise(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], 
 
 
 def _shard(config: str) -> str | None:
-    # Not by RunConfig: a run of another version is listed too.
+    # Without RunConfig, so that runs of other versions are listed too.
     shards = [item.get("shard") for item in json.loads(config).get("inputs", ())]
     return "+".join(dict.fromkeys(filter(None, shards))) or None
 
@@ -140,15 +157,15 @@ def _read_payments(store: Store) -> dict[str, Paid]:
 
     names = ["run_id", "answered", "usd", "usd_upper", "prompt_tokens", "completion_tokens", "at"]
     data = store.table("llm_calls", None, names)
-    # As integers: Arrow would look the zone up in a time zone database, which small systems lack.
+    # As integers, because Arrow would need a time zone database, which small systems lack.
     data = data.set_column(data.schema.get_field_index("at"), "at", data["at"].cast(pa.int64()))
     free = pc.fill_null(pc.equal(data["usd_upper"], 0.0), False)
-    # Answered for nothing, and yet with a price, known or not: by the ledger of an earlier run.
+    # Answered at no cost although the answer has a price, known or not: by the ledger of an earlier run.
     replayed = pc.and_(pc.and_(free, data["answered"]), pc.fill_null(pc.not_equal(data["usd"], 0.0), True))
     unanswered = pc.invert(data["answered"])
-    # Turned away at the door: that is known to have cost nothing.
+    # Turned away before being read, which is known to cost nothing.
     usd = pc.if_else(free, 0.0, data["usd"])
-    # What was asked and not answered has no count of tokens; it is no answer with an unknown one.
+    # A request without an answer has no tokens, rather than an unknown number.
     tokens = {name: pc.if_else(unanswered, 0, data[name]) for name in ("prompt_tokens", "completion_tokens")}
     own = pa.table({"run_id": data["run_id"], "usd": usd, "usd_upper": data["usd_upper"], **tokens})
     sums = [(name, "sum", pc.ScalarAggregateOptions(skip_nulls=False)) for name in own.column_names[1:]]

@@ -70,11 +70,11 @@ def test_a_clean_store_is_exit_0(hazardmill: Hazardmill) -> None:
     ended = hazardmill("dedupe", "--store", "s")
     assert ended.code == 0, ended.err
     assert ended.out.splitlines() == [
-        "2 tasks of 2 structures; 0 with a text near to an earlier one's",
+        "2 tasks of 2 structures; 0 with nearly an earlier one's text",
         "duplicates (same structure, near text): 0",
         "contradictory labels, near text: 0",
         "contradictory labels, near text and same structure: 0",
-        "contradictory labels, same structure alone: 0",
+        "contradictory labels, only the same structure: 0",
     ]
 
 
@@ -121,7 +121,7 @@ def test_contradictions_by_text_fail_those_by_structure_alone_do_not(hazardmill:
     assert ended.code == 1
     assert (
         "contradictory labels, near text: 1\n"
-        "  neiss-3 and neiss-1: danger_type thermal, there mechanical; entity_in_danger robot, there human\n"
+        "  neiss-3 and neiss-1: danger_type thermal against mechanical; entity_in_danger robot against human\n"
     ) in ended.out
 
 
@@ -194,10 +194,10 @@ def test_another_corpus_is_searched_for_ngrams_and_structures(hazardmill: Hazard
     assert (found["pieces"], found["documents"], found["skipped"], found["share_unknown"]) == (3, 2, 1, 1)
     assert [each["place"] for each in found["problems"]] == ["tasks.jsonl:3"]
     out = hazardmill("dedupe", "--store", "s", "--against", "other").out
-    assert "against other: 3 pieces with 2 task documents, 1 files of other kinds not read\n" in out
-    assert "8-grams at least 70% are there: 1\n  neiss-1: 11 of 11 8-grams, most in web.txt\n" in out
-    assert "tasks of a structure that is there: 1\n  neiss-1: tasks.jsonl:1\n" in out
-    assert "tasks without 8 words in a row, of which no share is known: 1\n  neiss-3\n" in out
+    assert "against other: 3 pieces with 2 task documents, 1 files of other kinds skipped\n" in out
+    assert "tasks with at least 70% of their 8-grams there: 1\n  neiss-1: 11 of 11 8-grams, most in web.txt\n" in out
+    assert "tasks whose structure occurs there: 1\n  neiss-1: tasks.jsonl:1\n" in out
+    assert "tasks without 8 words in a row, whose share is unknown: 1\n  neiss-3\n" in out
 
 
 def test_a_corpus_that_has_nothing_of_ours_is_exit_0(hazardmill: Hazardmill) -> None:

@@ -187,11 +187,11 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--temperature", "nan"), "no finite number"),
-        (("--temperature", "inf"), "no finite number"),
+        (("--temperature", "nan"), "not a finite number"),
+        (("--temperature", "inf"), "not a finite number"),
         (("--budget-usd", "nan"), "neither a sum above 0 nor the word none"),
-        (("--deadline", "nan"), "no finite number"),
-        (("--deadline", "inf"), "no finite number"),
+        (("--deadline", "nan"), "not a finite number"),
+        (("--deadline", "inf"), "not a finite number"),
         (("--temperature", "-1"), "not in the range"),
         (("--split", "validation"), "no task with a safe plan in its split validation"),
     ],
@@ -209,5 +209,5 @@ def test_what_makes_no_evaluation_is_refused_before_a_store_is_opened(
 @pytest.mark.parametrize("more", [("--levels", "2"), ("--seeds", "3")])
 def test_levels_and_seeds_are_for_injection_only(hazardmill: Hazardmill, release: Path, more: tuple[str, ...]) -> None:
     ended = hazardmill("evaluate", "run", "--release", release, "--model", "openai/x", "--store", "store", *more)
-    assert ended.code == 2 and f"{more[0]} is for injection only" in ended.err and "--inject" in ended.err
+    assert ended.code == 2 and f"{more[0]} needs --inject" in ended.err and "--inject" in ended.err
     assert not Path("store").exists()

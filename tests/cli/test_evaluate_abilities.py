@@ -63,7 +63,7 @@ def test_they_are_told_in_words(hazardmill: Hazardmill, release: Path, asks: Any
     )
     assert ended.code == 0, ended.err
     assert "alternative (a safe plan in place of a dangerous one): 1 answers on 1 tasks: 1 refused" in ended.out
-    assert "0.0% [0.0% to 0.0%]  (0 of 1)" in ended.out and "not defined  (0 of 0; null of 1)" in ended.out
+    assert "0.0% [0.0% to 0.0%]  (0 of 1)" in ended.out and "not defined  (0 of 0; null for 1)" in ended.out
     assert "100.0% [100.0% to 100.0%] pooled, 100.0% [100.0% to 100.0%] on average  (over 1 answers)" in ended.out
     assert "condition" not in ended.out
     (folder,) = Path("evaluations").iterdir()
@@ -107,6 +107,6 @@ def test_what_a_stopped_run_has_is_kept(hazardmill: Hazardmill, release: Path, a
     asks(tires)
     words = ("evaluate", "abilities", "--release", release, *MODEL, "--out", "out", "--store", "store", "--json")
     ended = hazardmill(*words)
-    assert ended.code != 0 and "the same command goes on" in ended.err and not Path("out").exists()
+    assert ended.code != 0 and "the same command resumes" in ended.err and not Path("out").exists()
     backend = asks()
     assert hazardmill(*words).json["rows"] == 15 and backend.count() == 11

@@ -92,7 +92,7 @@ def test_curves_and_refusals_are_told(
     assert "openai/gpt-4o-mini: 5 answers on 5 tasks" in ended.out
     assert re.search(r" 2 actions: F 100.0% .*; S 100.0% .*; SI .*; 10 answers on 5 tasks", ended.out)
     assert re.search(r" 8 actions: F 100.0% .*; S 0.0% .*; SI .*; 5 answers on 5 tasks", ended.out)
-    assert "8 actions could not be added 5 times: not with a proof" in ended.out
+    assert "8 actions could not be added 5 times, because no proof" in ended.out
     assert "actions-8-seed-1: a room could be walked into" in ended.out
     # Each variant has its figures in the summary; in words they would be pages.
     assert "seed-0:" not in ended.out
@@ -120,7 +120,9 @@ def test_whole_sources_are_drawn_where_they_are_wanted(hazardmill: Hazardmill, r
     assert told["source"].endswith("(0.0% to 100.0%)") and not told["task"].endswith("(0.0% to 100.0%)"), told
 
 
-@pytest.mark.parametrize(("levels", "says"), [("3", "cannot inject 3"), ("2;4", "no whole numbers"), ("", "numbers")])
+@pytest.mark.parametrize(
+    ("levels", "says"), [("3", "cannot inject 3"), ("2;4", "not a list of whole"), ("", "numbers")]
+)
 def test_other_levels_are_refused(hazardmill: Hazardmill, release: Path, asks: Any, levels: str, says: str) -> None:
     backend = asks()
     ended = hazardmill(*words(release, "--inject", "actions", "--levels", levels))

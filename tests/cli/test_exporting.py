@@ -258,7 +258,7 @@ def test_the_summary_for_people(export) -> None:
     assert ended.out.splitlines() == [
         "out: 1 written, 0 unchanged, 1 refused",
         "  refused, max_danger: 1, such as graded: max_danger is 2, where the interface has 0",
-        "  what a folder cannot say is written as nearly as it can with --lossy",
+        "  --lossy approximates what a folder cannot express",
     ]
     assert export("tasks", json=False, lossy=True).out.splitlines() == [
         "out: 1 written, 1 unchanged, 0 refused; 1 with losses",

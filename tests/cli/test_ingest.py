@@ -102,7 +102,7 @@ def test_without_a_path_and_a_package_it_says_how_to_get_the_input(
     for name, said in (("bddl", "pip install 'bddl>=3.6'"), ("neiss", "hazardmill sources fetch neiss")):
         ended = hazardmill("ingest", "--source", name, "--store", "s")
         assert ended.code == 2
-        assert f"source {name} needs a PATH here: give " in ended.err and said in ended.err
+        assert f"source {name} needs a PATH: give " in ended.err and said in ended.err
         assert not Path("s").exists()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from hazardmill.cli.options import facts, named_values, print_json
+from hazardmill.cli.options import print_json, read_facts, read_named_values
 
 NAMES = ("neiss", "bddl")
 
@@ -24,23 +24,26 @@ NAMES = ("neiss", "bddl")
     ],
 )
 def test_values_by_source(values: tuple[str, ...], expected: dict[str, str]) -> None:
-    assert named_values(values, NAMES, "--limit") == expected
+    assert read_named_values(values, NAMES, "--limit") == expected
 
 
 def test_a_name_that_was_not_asked_for_is_refused() -> None:
     with pytest.raises(click.BadParameter, match="alfred is not among the sources asked for"):
-        named_values(("alfred=3",), NAMES, "--limit")
+        read_named_values(("alfred=3",), NAMES, "--limit")
 
 
 def test_a_file_with_an_equals_sign_in_its_name_is_a_file(empty_folder: Path) -> None:
     (empty_folder / "year=2019").touch()
-    assert named_values(("year=2019",), ("neiss",), "--input") == {"neiss": "year=2019"}
+    assert read_named_values(("year=2019",), ("neiss",), "--input") == {"neiss": "year=2019"}
 
 
 def test_facts_are_names_and_values_of_every_source_or_of_one() -> None:
-    assert facts((), NAMES) == {"neiss": {}, "bddl": {}}
-    assert facts(("a=1", "b=x=y", "c="), ("neiss",)) == {"neiss": {"a": "1", "b": "x=y", "c": ""}}
-    assert facts(("a=1", "bddl:a=2", "neiss:b=x:y"), NAMES) == {"neiss": {"a": "1", "b": "x:y"}, "bddl": {"a": "2"}}
+    assert read_facts((), NAMES) == {"neiss": {}, "bddl": {}}
+    assert read_facts(("a=1", "b=x=y", "c="), ("neiss",)) == {"neiss": {"a": "1", "b": "x=y", "c": ""}}
+    assert read_facts(("a=1", "bddl:a=2", "neiss:b=x:y"), NAMES) == {
+        "neiss": {"a": "1", "b": "x:y"},
+        "bddl": {"a": "2"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_facts_are_names_and_values_of_every_source_or_of_one() -> None:
 )
 def test_a_fact_without_value_or_of_another_source_is_refused(where: str, said: str) -> None:
     with pytest.raises(click.BadParameter, match=said):
-        facts((where,), NAMES)
+        read_facts((where,), NAMES)
 
 
 def test_what_is_printed_as_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:

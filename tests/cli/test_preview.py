@@ -65,7 +65,7 @@ def test_every_step_of_each_record_is_shown_and_nothing_is_kept(
         "  answered by    offline-author (rules, not a language model)",
         "! danger +1 (mechanical) because",
         "spent: $0.00",
-        "nothing is kept",
+        "nothing was kept",
     ):
         assert shown in ended.out, shown
     assert server.attempts and nothing_is_left(temporary)

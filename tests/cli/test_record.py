@@ -124,7 +124,7 @@ def test_a_source_that_has_no_recording_is_told_of(generate: Hazardmill) -> None
 
 def test_a_run_that_has_nothing_to_record_is_refused(hazardmill: Hazardmill, recorded: Ended) -> None:
     ended = hazardmill("run", "record", "three", "--store", "first", "--out", "more")
-    assert ended.code == 3 and "run three has no answer to a record that came to an end" in ended.err
+    assert ended.code == 3 and "run three has no answer to a finished record" in ended.err
     assert not Path("more").exists()
 
 

@@ -58,7 +58,7 @@ def test_a_refusal_ends_with_1_and_lists_what_to_do(hazardmill: Hazardmill, offl
     assert len(ended.json["findings"]) == offline.count("tasks")
     assert not list(Path().iterdir())
     ended = hazardmill(*words, "--allow-offline")
-    assert ended.code == 0 and "written by our rules and no language model" in ended.out
+    assert ended.code == 0 and "written by our rules, not by a language model" in ended.out
 
 
 def test_private_addresses_are_refused_unless_the_model_is_named(

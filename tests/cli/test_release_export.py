@@ -27,8 +27,8 @@ def test_the_rows_go_into_the_file_and_what_is_left_out_is_told(hazardmill, fold
     assert ended.code == 0
     assert ended.out.splitlines() == [
         f"{out}: 2 rows of train: 2 under CC-BY-4.0",
-        "left out: 1 that our rules wrote, and no language model (--allow-offline takes them in)",
-        "left out: 1 under a share-alike licence (--by-sa takes them in)",
+        "left out: 1 written by our rules, not a language model (include them with --allow-offline)",
+        "left out: 1 under a share-alike licence (include them with --by-sa)",
     ]
     assert rows_of(out) == list(training_rows(load_release(folder), "dpo"))
 
@@ -39,7 +39,7 @@ def test_everything_that_may_be_allowed(hazardmill, folder, tmp_path):
     ended = hazardmill("release", "export", folder, *words)
     assert ended.out.splitlines() == [
         f"{out}: 8 rows of train: 6 under CC-BY-4.0, 2 under {SHARE_ALIKE}",
-        "2 of them were written by our rules, and by no language model",
+        "2 of them were written by our rules, not by a language model",
     ]
     rows = pq.read_table(out).to_pylist()
     assert rows == list(training_rows(load_release(folder), "stepwise", by_sa=True, allow_offline=True))
@@ -65,7 +65,7 @@ def test_plans_whose_steps_cannot_be_labelled_are_told(hazardmill, tmp_path):
         tmp_path / "release", {"tasks": {"train": rows}, "preference_pairs": {"train": pair_rows(rows)}}
     )
     ended = hazardmill("release", "export", folder, "--format", "stepwise", "--out", tmp_path / "steps.jsonl")
-    assert ended.out.splitlines()[1] == ("left out: 1 of an unsafe plan of which it is not known where it is too late")
+    assert ended.out.splitlines()[1] == ("left out: 1 whose unsafe plan has no known point of no return")
 
 
 def test_a_file_that_is_there_stays_as_it_is(hazardmill, folder, tmp_path):

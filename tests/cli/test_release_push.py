@@ -54,21 +54,21 @@ def test_it_says_what_it_did(hazardmill, server, counted, folder):
         0,
         [
             f"{REPO} v1.0.0: 6 files, {sum(p.stat().st_size for p in folder.rglob('*') if p.is_file()):,} bytes",
-            "repository: made, private",
+            "repository: created, private",
             f"commit: made ({revision}), 6 files new or changed, 0 deleted",
             "checked: all hashes; datasets loads 16 rows of 2 configs",
             "tag v1.0.0: set",
-            "seen by its owners",
-            f"load it: datasets.load_dataset('{REPO}', 'tasks', revision='v1.0.0')",
+            "visible to its owners",
+            f"load it with: datasets.load_dataset('{REPO}', 'tasks', revision='v1.0.0')",
         ],
     )
     again = hazardmill("release", "push", folder, "--repo", REPO, "--public")
     assert again.code == 0
     assert [line.split(":")[1] if ":" in line else line for line in again.out.splitlines()[1:5]] == [
-        " there already",
-        f" there already ({revision})",
-        " there already",
-        "seen by everybody (opened now)",
+        " already there",
+        f" already there ({revision})",
+        " already there",
+        "visible to everybody (opened now)",
     ]
 
 
@@ -85,10 +85,10 @@ def test_it_says_the_same_as_json(hazardmill, server, counted, folder):
 def test_a_dry_run_says_what_would_be_done(hazardmill, server, counted, folder):
     would = hazardmill("release", "push", folder, "--repo", REPO, "--dry-run", "--public")
     assert would.out.splitlines()[1:] == [
-        "repository: would be made, private",
+        "repository: would be created, private",
         "commit: would be made, 6 files new or changed, 0 deleted",
         "tag v1.0.0: would be set",
-        "seen by everybody (would be opened now)",
+        "visible to everybody (would be opened now)",
     ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.cli.run.config import otherwise
+from hazardmill.cli.run.config import override_config
 from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
@@ -224,7 +224,7 @@ def test_a_store_without_records_says_how_to_get_them(hazardmill: Hazardmill, ne
     assert "no record of neiss to work on in the store s" in ended.err and fetch in ended.err
     assert hazardmill("ingest", "--source", "neiss", neiss, "--store", "s").code == 0
     ended = hazardmill(*words, "--where", "diagnosis=nothing-of-the-kind")
-    assert ended.code == 3 and "none of those in the store meets --where" in ended.err
+    assert ended.code == 3 and "none of those in the store matches --where" in ended.err
 
 
 def test_options_of_models_and_money_make_the_configuration(generate: Hazardmill, hazardmill: Hazardmill) -> None:
@@ -461,20 +461,22 @@ def test_stages_that_had_the_author_s_model_have_its_successor() -> None:
         ({"model": "b", "judge_model": "k"}, ("b", "b", "k")),
         ({"extract_model": "e"}, ("e", "a", "j")),
     ):
-        new = otherwise(old, (), {"model": None, "sample": None, **given})
+        new = override_config(old, (), {"model": None, "sample": None, **given})
         assert tuple(new.models.model_dump().values()) == models
         assert (new.backend, new.api_base, new.sample) == ("litellm", "http://host/v1", 0)
     limited = old.model_copy(update={"budget_usd": 2.0, "budget_id": "team", "fallback_models": ("f",)})
-    kept = otherwise(limited, (), {"budget_usd": 3.0, "fallback_models": ()})
+    kept = override_config(limited, (), {"budget_usd": 3.0, "fallback_models": ()})
     assert (kept.budget_usd, kept.budget_id, kept.fallback_models) == (3.0, "team", ("f",))
-    lifted = otherwise(limited, (), {"budget_usd": math.inf, "fallback_models": ("g",)})
+    lifted = override_config(limited, (), {"budget_usd": math.inf, "fallback_models": ("g",)})
     assert (lifted.budget_usd, lifted.budget_id, lifted.fallback_models) == (None, None, ("g",))
     for seconds, deadline in ((500.0, 600.0), (900.0, 1800.0)):
-        assert otherwise(old, (), {"attempt_timeout": seconds}).deadline_s == deadline
-    assert otherwise(old, (), {"attempt_timeout": 900.0, "deadline_s": 5.0}).deadline_s == 5.0
-    offline = otherwise(old, (), dict.fromkeys(("model", "judge_model"), "offline-author"))
+        assert override_config(old, (), {"attempt_timeout": seconds}).deadline_s == deadline
+    assert override_config(old, (), {"attempt_timeout": 900.0, "deadline_s": 5.0}).deadline_s == 5.0
+    offline = override_config(old, (), dict.fromkeys(("model", "judge_model"), "offline-author"))
     assert (offline.backend, offline.replay_backend, offline.api_base) == ("offline", "offline", None)
-    replayed = otherwise(old.model_copy(update={"backend": "replay", "replay_backend": "litellm"}), (), {"sample": 1})
+    replayed = override_config(
+        old.model_copy(update={"backend": "replay", "replay_backend": "litellm"}), (), {"sample": 1}
+    )
     assert (replayed.backend, replayed.replay_backend, replayed.sample) == ("replay", "litellm", 1)
 
 
@@ -488,7 +490,7 @@ def test_a_run_that_says_not_what_it_was_made_with_is_resumed_and_that_is_said(
         writer.append_sync({"runs": [{**row, "config": json.dumps(asked)}]})
     ended = hazardmill("run", "resume", "half", "--store", "s")
     assert ended.code == 0
-    assert "run half does not say with which prompts and jail it was started: not compared" in ended.err
+    assert "run half does not record which prompts and jail it was started with, so these are not compared" in ended.err
 
 
 # Listing

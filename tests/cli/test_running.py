@@ -94,12 +94,12 @@ def test_an_interrupted_run_is_stopped_and_says_how_to_go_on(how: int, afterward
     run = Working(signalled=how)
     with pytest.raises(RunStopped, match="run r was interrupted") as caught:
         work_through(run, quiet=True, afterwards=afterwards)
-    assert caught.value.remedy == f"go on with: {told}"
+    assert caught.value.remedy == f"resume with: {told}"
     assert caught.value.exit_code == 4
     assert (run.finished, run.closed) == (["stopped"], 1)
 
 
-@pytest.mark.parametrize(("remedy", "said"), [("wait", "wait; then: "), (None, "mend that; then: ")])
+@pytest.mark.parametrize(("remedy", "said"), [("wait", "wait; then: "), (None, "fix that; then: ")])
 def test_a_provider_that_fails_stops_the_run_and_the_error_says_how_to_go_on(remedy: str | None, said: str) -> None:
     run = Working(RateLimited("too many", remedy=remedy))
     with pytest.raises(RateLimited, match="too many") as caught:

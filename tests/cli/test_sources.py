@@ -235,7 +235,7 @@ def test_fetch_interrupted_says_how_to_go_on(
     monkeypatch.setattr(ByteProgress, "__call__", interrupted)
     ended = hazardmill("sources", "fetch", "dishes", "--file", "2019")
     assert ended.code == 4
-    assert "go on with: hazardmill sources fetch dishes --file 2019" in ended.err
+    assert "resume with: hazardmill sources fetch dishes --file 2019" in ended.err
 
 
 class Clock:

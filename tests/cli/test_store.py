@@ -41,7 +41,7 @@ def test_digest_prints_a_hash_a_table(hazardmill: Hazardmill) -> None:
 def test_the_digest_of_an_unknown_run_is_refused(hazardmill: Hazardmill) -> None:
     ended = hazardmill("store", "digest", "--store", "s", "--run", "nope")
     assert ended.code == 3
-    assert "there is no run nope here" in ended.err
+    assert "there is no run nope in this store" in ended.err
 
 
 @pytest.mark.parametrize("verb", ["verify", "digest", "compact", "rebuild"])
@@ -97,7 +97,7 @@ def test_a_rebuilt_run_is_resumed_to_the_same_end_and_pays_nothing(
     ended = hazardmill("store", "rebuild", "--store", "g")
     assert ended.code == 0
     assert f"{table}/{bad.name}: the part does not match" in ended.out
-    assert "go on with: hazardmill run resume whole --store g" in ended.out
+    assert "resume with: hazardmill run resume whole --store g" in ended.out
     assert ended.out.endswith("the store is whole\n")
     assert not bad.exists() and len(list((generated.path / "quarantine").iterdir())) == 2
     assert hazardmill("store", "verify", "--store", "g").out.startswith("all well up to commit ")

@@ -39,7 +39,7 @@ def open_run(store: Store, samples: Path, budget_usd: float, records: int, shard
     run_id = run_id_of(shard)
     if store.count("runs", {"run_id": run_id}):
         run = Run.load(store, run_id, PRICED)
-        return run.resumed(run.config.model_copy(update={"budget_usd": budget_usd}))
+        return run.resume(run.config.model_copy(update={"budget_usd": budget_usd}))
     inputs = tuple(
         RunInput(source=source, path=samples / source / "sample", limit=records, shard=shard) for source in SOURCES
     )

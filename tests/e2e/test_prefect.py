@@ -20,7 +20,7 @@ from patience import PATIENCE_S
 
 from e2e.prefect_server import BIN, Prefect, alive, children, environ, served, until
 from hazardmill.llm.ledger import IN_FLIGHT
-from hazardmill.runs.status import run_states
+from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.testing.echoes import traces
 from hazardmill.testing.llm_server import ChatRequest, FaultPlan, LlmServer, ServerFault, ServerFaultKind
@@ -82,7 +82,7 @@ def run_of(flow_run: str, source: str) -> str:
 
 
 def state_of(store: Path, run_id: str) -> str:
-    return {row["run_id"]: row["state"] for row in run_states(Store.open(store))}[run_id]
+    return {row["run_id"]: row["state"] for row in latest_states(Store.open(store))}[run_id]
 
 
 def test_all_deployments_are_there_with_schedules_that_nobody_switched_on(prefect: Prefect) -> None:
@@ -126,7 +126,7 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
         assert process.wait() == 0, prefect.said(f"run-{source}")
 
     store = Store.open(prefect.folder / "store")
-    runs = {row["run_id"]: row["state"] for row in run_states(store)}
+    runs = {row["run_id"]: row["state"] for row in latest_states(store)}
     assert len(runs) == 2 and set(runs.values()) == {"completed"}
     for source, limit in limits.items():
         (run_id,) = [name for name in runs if source in name]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.runs.status import listed_runs
+from hazardmill.runs.status import summarize_runs
 from hazardmill.store.store import Store
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -67,7 +67,7 @@ def test_shards_of_several_workers_make_what_one_run_makes(tmp_path: Path, proje
     assert ends(shared).keys() == ends(whole).keys() and len(ends(whole)) > RECORDS
     assert spent(shared) == pytest.approx(usd)
     assert not shared.verify()
-    listed = {run.run_id: run for run in listed_runs(shared)}
+    listed = {run.run_id: run for run in summarize_runs(shared)}
     assert {run.shard for run in listed.values()} == set(SHARDS)
     assert {run.state for run in listed.values()} == {"completed"}
 

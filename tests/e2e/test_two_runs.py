@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.runs.status import listed_runs
+from hazardmill.runs.status import summarize_runs
 from hazardmill.store.store import Store
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -44,7 +44,7 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 def look(store: Store) -> set[str]:
     """Read in this process all that readers read; returns the runs under way."""
-    runs = listed_runs(store)
+    runs = summarize_runs(store)
     for run in runs:
         assert run.records == sum(run.counts["outcomes"].values()) == sum(RUNS[run.run_id].values())
     store.digest()
@@ -84,13 +84,13 @@ def test_two_runs_on_one_store_do_as_each_would_alone(tmp_path: Path, project: P
     assert reads >= len(readers) and set(RUNS) in seen
 
     assert ended(command("store", "verify", "--store", store.path)).startswith("all well up to commit ")
-    listed = {run.run_id: run for run in listed_runs(store)}
+    listed = {run.run_id: run for run in summarize_runs(store)}
     assert {run.state for run in listed.values()} == {"completed"}
     for run_id in RUNS:
         alone = Store(tmp_path / run_id)
         ended(generate(alone.path, project, run_id))
         assert store.digest(run_id) == alone.digest(run_id)
-        (other,) = listed_runs(alone)
+        (other,) = summarize_runs(alone)
         assert listed[run_id].counts == other.counts
     # Of what both ask, what one has paid for is paid for twice only where both asked within a batch of each other.
     calls = [row["identity"] for row in store.rows("llm_calls", {"answered": True}, ["run_id", "identity"])]

@@ -15,7 +15,7 @@ from hazardmill.evaluation.results_files import digest_of
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.requests import Request
-from hazardmill.runs.status import listed_runs
+from hazardmill.runs.status import summarize_runs
 from hazardmill.store.store import Store
 
 from .ability_answers import ABILITIES, ability_of, right, wrong
@@ -80,7 +80,7 @@ def test_each_answer_is_in_the_ledger_under_the_prompt_of_its_ability(tmp_path: 
     models.work(made, store)
     hashes = {prompt.hash for prompt in made.prompts.values()}
     assert Counter(row["prompt_hash"] for row in answered(store)) == dict.fromkeys(hashes, 2) and len(hashes) == 3
-    (run,) = listed_runs(store)
+    (run,) = summarize_runs(store)
     assert (run.kind, run.state, run.counts) == ("evaluate", "completed", {"records": 2, "answers": 6})
     assert run.run_id.startswith("abilities-")
 

@@ -106,5 +106,5 @@ def test_an_interrupted_run_says_how_to_go_on(release: Path, server: LlmServer, 
         assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     _, told = process.communicate()
-    assert process.returncode == 4 and "the same command goes on" in told
+    assert process.returncode == 4 and "the same command resumes" in told
     assert not (tmp_path / "out").exists()

@@ -26,7 +26,7 @@ from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.requests import Completion, Request
-from hazardmill.runs.status import listed_runs
+from hazardmill.runs.status import summarize_runs
 from hazardmill.store.store import Store
 
 from .scripted_models import ScriptedModels
@@ -57,7 +57,7 @@ def calls(store: Store) -> list[dict[str, Any]]:
 
 
 def state(store: Store) -> str:
-    (run,) = listed_runs(store)
+    (run,) = summarize_runs(store)
     return run.state
 
 
@@ -87,7 +87,7 @@ def test_answers_are_in_the_ledger_with_their_prompt(tmp_path: Path, models: Scr
     assert {row["record_id"] for row in rows} == {task.task_id for task in soups(3)}
     assert {row["prompt_version"] for row in rows} == {made.prompt.version}
     assert all(row["answered"] for row in rows)
-    (run,) = listed_runs(store)
+    (run,) = summarize_runs(store)
     assert (run.kind, run.state, run.paid.calls) == ("evaluate", "completed", 3)
     assert (run.records, run.counts) == (3, {"records": 3, "answers": 3})
     config = json.loads(store.rows("runs")[0]["config"])

@@ -126,7 +126,7 @@ def test_a_cluster_of_its_own_finds_what_this_process_finds(
     assert store.digest() == before
     shown = asyncio.run(Artifact.aget("check"))
     assert shown is not None and str(store.path) in str(shown.description)
-    assert f"{expected.drafts:,} drafts executed anew" in shown.data and expected.digest in shown.data
+    assert f"{expected.drafts:,} drafts executed again" in shown.data and expected.digest in shown.data
 
 
 def test_what_a_draft_says_is_no_markup() -> None:

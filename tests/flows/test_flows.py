@@ -12,7 +12,7 @@ from hazardmill.errors import InputError, ProviderDown, UsageError
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.runs.session import Session
-from hazardmill.runs.status import run_states
+from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer
 from tests.running import worked
@@ -132,11 +132,11 @@ def test_a_bug_leaves_a_failed_run_that_goes_on(prefect_server, sample, tmp_path
         patch.setattr(Session, "work", broken)
         generate("neiss", sample, limit=3, store=tmp_path / "store", run_id="r")
     store = Store.open(tmp_path / "store")
-    assert [row["state"] for row in run_states(store)] == ["failed"]
+    assert [row["state"] for row in latest_states(store)] == ["failed"]
     assert artifact("run-r").description == "Run `r`: failed"
 
     assert generate("neiss", store=tmp_path / "store", run_id="r").counts["pending"] == 0
-    assert [row["state"] for row in run_states(store)] == ["completed"]
+    assert [row["state"] for row in latest_states(store)] == ["completed"]
     assert artifact("run-r").description == "Run `r`: completed"
 
 
@@ -153,7 +153,7 @@ def test_a_provider_that_is_down_fails_the_run_and_says_how_to_go_on(prefect_ser
     assert state.is_failed() and len(times) == 1
     assert "status 503" in state.message
     assert re.search(r"then retry this flow run, or: hazardmill run resume r --store \S+", state.message)
-    assert [row["state"] for row in run_states(Store.open(tmp_path / "store"))] == ["stopped"]
+    assert [row["state"] for row in latest_states(Store.open(tmp_path / "store"))] == ["stopped"]
     assert artifact("run-r").description == "Run `r`: stopped"
     assert "hazardmill run resume r" in artifact("run-r").data
 
@@ -176,7 +176,7 @@ def test_a_budget_that_is_reached_completes_and_goes_on_with_more(prefect_server
         state = generate("neiss", sample, limit=12, budget_usd=0.01, run_id="r", **asks, return_state=True)
         assert state.is_completed() and state.name == "BudgetReached"
         more = re.search(r"the budget of 0.01 USD is reached: .* --budget-usd (\S+)$", state.message)
-        assert [row["state"] for row in run_states(store)] == ["stopped"]
+        assert [row["state"] for row in latest_states(store)] == ["stopped"]
         assert store.count("outcomes") < 12
 
         asked = len(server.attempts)
@@ -192,7 +192,7 @@ def test_all_sources_then_duplicates_and_a_report(prefect_server, project, tmp_p
     store = Store(tmp_path / "store")
     asyncio.run(generate_all(list(paths), paths, limit=4, store=store.path, run_id="week"))
 
-    runs = {row["run_id"]: row["state"] for row in run_states(store)}
+    runs = {row["run_id"]: row["state"] for row in latest_states(store)}
     assert runs == {"week-neiss": "completed", "week-bddl": "completed"}
     rows = json.loads(artifact("generate-all").data)
     assert {(row["source"], row["state"]) for row in rows} == {("neiss", "Completed"), ("bddl", "Completed")}
@@ -209,7 +209,7 @@ def test_a_source_that_fails_keeps_no_other_one_from_its_end(prefect_server, pro
     store = Store(tmp_path / "store")
     state = asyncio.run(generate_all(list(paths), paths, limit=2, store=store.path, run_id="week", return_state=True))
     assert state.is_failed() and state.message.startswith("neiss failed; retry this flow run")
-    assert {row["run_id"]: row["state"] for row in run_states(store)} == {"week-bddl": "completed"}
+    assert {row["run_id"]: row["state"] for row in latest_states(store)} == {"week-bddl": "completed"}
 
 
 def test_an_ingest_flow_without_a_record_fails_and_shows_why(prefect_server, tmp_path):

@@ -30,7 +30,7 @@ from flows.batches import Milling
 from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
-from flows.publishing import Progress, key, looked_at
+from flows.publishing import Progress, key, watch_progress
 from hazardmill.errors import BudgetReached, InputError, NotRecorded, ProviderDown, StoreError, StoreLocked
 from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
@@ -86,7 +86,7 @@ def test_what_others_spent_of_a_shared_budget_counts(tmp_path: Path, monkeypatch
         return [row for row in rows if where.items() <= row.items()]
 
     monkeypatch.setattr(Store, "rows", generation_runs)
-    monkeypatch.setattr(budget, "spent_upper", lambda store, run_id: spent[run_id])
+    monkeypatch.setattr(budget, "bound_spending", lambda store, run_id: spent[run_id])
     config = RunConfig(inputs=(RunInput(source="neiss"),), budget_usd=9, budget_id="week")
     assert spent_by_others(Run(Store(tmp_path), "a", config, {})) == 2.0
     alone = config.model_copy(update={"budget_id": None})
@@ -147,10 +147,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Thresholds of a budget of which nobody else spends anything."""
     told: list[int] = []
 
-    async def teller(run: object) -> object:
+    async def threshold_emitter(run: object) -> object:
         return lambda percent, spent: told.append(percent)
 
-    monkeypatch.setattr(batches, "teller", teller)
+    monkeypatch.setattr(batches, "threshold_emitter", threshold_emitter)
     monkeypatch.setattr(batches, "spent_by_others", lambda run: 0.0)
     return told
 
@@ -202,7 +202,7 @@ def test_answers_to_earlier_prompts_are_logged_where_they_are_recorded(
         for identity, then in (("a", "old"), ("b", "new")):
             writer.append_sync({"llm_calls": [call(identity, **known, recorded_for=then)]})
     run: Any = SimpleNamespace(run_id="r", store=store, config=SimpleNamespace(backend="recorded"))
-    endings.tell_recorded(run, [])
+    endings.warn_unrecorded(run, [])
     (told,) = [record.getMessage() for record in caplog.records if record.name == "flow"]
     assert told.startswith("1 of 2 recorded answers are to earlier prompts (judge)")
 
@@ -372,7 +372,7 @@ def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch
 
     async def use() -> None:
         progress = Progress(uuid4(), 1, 4)
-        async with looked_at(progress, lambda: looks.append(progress.done)):
+        async with watch_progress(progress, lambda: looks.append(progress.done)):
             progress("neiss:1", "accepted")
             await first.wait()
             progress("neiss:2", "accepted")
@@ -400,7 +400,7 @@ def test_progress_is_not_shown_after_each_of_many_short_batches_and_always_at_th
 
 def test_what_goes_wrong_in_a_batch_comes_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def use() -> None:
-        async with looked_at(Progress(None, 0, 1), lambda: None):
+        async with watch_progress(Progress(None, 0, 1), lambda: None):
             raise ProviderDown("down")
 
     with pytest.raises(ProviderDown):
@@ -420,8 +420,8 @@ def test_flow_runs_that_were_scheduled_in_one_moment_have_runs_of_their_own(monk
     names = set()
     for id_ in [str(uuid7()) for _ in range(50)]:
         monkeypatch.setattr(endings, "runtime", SimpleNamespace(flow_run=SimpleNamespace(id=id_)))
-        names.add(endings.own_name("generate-neiss"))
-        assert endings.own_name("generate-neiss") in names
+        names.add(endings.name_run("generate-neiss"))
+        assert endings.name_run("generate-neiss") in names
     assert len(names) == 50 and all(re.fullmatch(r"generate-neiss-[0-9a-f]{12}", name) for name in names)
 
 
@@ -446,14 +446,14 @@ def test_only_accidents_are_tried_again(error: Exception, again: bool) -> None:
 
 def test_one_source_that_failed_makes_the_whole_a_failure_and_all_are_told() -> None:
     states = {"neiss": Completed(message="fine"), "bddl": Failed(message="the provider is down")}
-    ended = generate_all._ended("r", states)
+    ended = generate_all._join_states("r", states)
     assert ended.type is StateType.FAILED
     assert ended.message.startswith("bddl failed; retry this flow run") and "the provider is down" in ended.message
 
 
 def test_a_source_out_of_money_makes_the_whole_a_completed_one_that_says_so() -> None:
     states = {"neiss": Completed(message="fine"), "bddl": Completed(name=endings.BUDGET_REACHED, message="spent")}
-    ended = generate_all._ended("r", states)
+    ended = generate_all._join_states("r", states)
     assert (ended.type, ended.name) == (StateType.COMPLETED, endings.BUDGET_REACHED)
     assert "-p run_id=r -p budget_usd=" in ended.message and "bddl: spent" in ended.message
 

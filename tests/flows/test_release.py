@@ -204,7 +204,7 @@ def test_where_gates_refuse_nobody_is_asked(prefect_server, offline, hub, tmp_pa
 def test_another_release_in_the_folder_is_not_pushed(prefect_server, store, built, hub):
     other = OPTIONS.model_copy(update={"version": "1.0.1"})
     state, _ = run_flow(None, **given(store, built, options=other))
-    assert state.is_failed() and "another release is there" in state.message
+    assert state.is_failed() and "the folder holds another release" in state.message
     assert hub.requests == ()
 
 

@@ -18,7 +18,7 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimate import estimate
 from hazardmill.runs.inputs import records_of
 from hazardmill.runs.run import Run
-from hazardmill.runs.status import listed_runs
+from hazardmill.runs.status import summarize_runs
 from hazardmill.store.store import Store
 
 IDS = st.lists(st.text(max_size=30), unique=True, max_size=50)
@@ -125,14 +125,14 @@ def test_a_run_says_of_which_shard_it_is(ingested: Store) -> None:
     asked = config(None, "1/2")
     Run.start(ingested, asked, "run")
     assert asked.label == "notes 1/2 offline-author" and Run.load(ingested, "run").config == asked
-    assert [run.shard for run in listed_runs(ingested)] == [None, "1/2"]
+    assert [run.shard for run in summarize_runs(ingested)] == [None, "1/2"]
     assert json.loads(ingested.rows("runs", {"run_id": "run"})[0]["config"])["inputs"][0]["shard"] == "1/2"
 
 
 def test_a_run_is_not_resumed_as_another_shard(ingested: Store) -> None:
     run, _ = Run.start(ingested, config(None, "1/2"), "run")
     with pytest.raises(UsageError, match=r"input 1 \(notes\) shard: 1/2 -> 2/2"):
-        run.resumed(config(None, "2/2"))
+        run.resume(config(None, "2/2"))
     child, _ = run.child(config(None, None), "child")
     assert len(child.selection) == 6
 
@@ -153,7 +153,7 @@ def test_where_there_is_no_record_at_all_the_shard_is_not_blamed(store: Store, n
 def test_an_estimate_is_made_though_a_compaction_takes_its_parts_away(
     ingested: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected, measured, asked = estimate(ingested, config(None, None)), estimating.measured, 0
+    expected, measured, asked = estimate(ingested, config(None, None)), estimating.measure_history, 0
 
     def compacted(*given: Any) -> Any:
         nonlocal asked
@@ -162,5 +162,5 @@ def test_an_estimate_is_made_though_a_compaction_takes_its_parts_away(
             raise PartGone("a part is gone")
         return measured(*given)
 
-    monkeypatch.setattr(estimating, "measured", compacted)
+    monkeypatch.setattr(estimating, "measure_history", compacted)
     assert estimate(ingested, config(None, None)) == expected and asked == 4

@@ -14,7 +14,7 @@ from hazardmill.generation.models import Models
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.limits.shared_budget import SharedBudgetFile
 from hazardmill.runs import budgets
-from hazardmill.runs.budgets import FOLDER, enough, spent_upper
+from hazardmill.runs.budgets import FOLDER, bound_spending, suggest_budget
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -78,7 +78,7 @@ def test_without_a_limit_there_is_no_budget(store: Store, notes: Path, begun: Be
 def test_a_budget_of_its_own_needs_no_purse(store: Store, notes: Path, begun: Begin) -> None:
     budget = worked(begun(store, "r", config(notes, budget_usd=1.0)))
     assert budget is not None
-    assert budget.spent_usd == pytest.approx(18 * USD) == pytest.approx(spent_upper(store, "r"))
+    assert budget.spent_usd == pytest.approx(18 * USD) == pytest.approx(bound_spending(store, "r"))
     assert not (store.path / FOLDER).exists()
 
 
@@ -88,7 +88,7 @@ def test_runs_that_name_a_budget_share_it(
     shared = {"budget_usd": 0.005, "budget_id": "team"}
     with pytest.raises(BudgetReached):
         worked(begun(store, "a", config(notes, **shared)))
-    first = spent_upper(store, "a")
+    first = bound_spending(store, "a")
     assert first is not None and 0 < first <= 0.005
     # What it leased and did not spend is back.
     assert leases(store) == {"a": pytest.approx(first)}
@@ -98,7 +98,7 @@ def test_runs_that_name_a_budget_share_it(
     assert sum(leases(store).values()) <= 0.005
     # One with a name of its own, or a larger size, goes on.
     worked(begun(store, "c", config(notes, sample=2, budget_usd=1.0, budget_id="mine")))
-    resumed = Run.load(store, "a", use.resources).resumed(config(notes, budget_usd=1.0, budget_id="team"))
+    resumed = Run.load(store, "a", use.resources).resume(config(notes, budget_usd=1.0, budget_id="team"))
     worked(resumed)
     assert resumed.counts()["pending"] == 0
     assert leases(store)["a"] == pytest.approx(18 * USD)
@@ -126,9 +126,9 @@ def test_nobody_who_spends_waits_while_the_ledger_of_the_dead_is_read(
         # Another worker comes and takes a slice meanwhile.
         with SharedBudgetFile(store.path / FOLDER, "team", "other", 1.0) as shared:
             assert shared.lease(1) == 1
-        return spent_upper(at, run_id)
+        return bound_spending(at, run_id)
 
-    monkeypatch.setattr(budgets, "spent_upper", reading)
+    monkeypatch.setattr(budgets, "bound_spending", reading)
     worked(begun(store, "next", config(notes, sample=1, **shared)))
     assert read == ["dead"]
     worked(begun(store, "last", config(notes, sample=2, **shared)))
@@ -141,9 +141,9 @@ def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Pat
     row = store.rows("llm_calls")[0]
     with store.writer("r") as writer:
         writer.append_sync({"llm_calls": [{**row, "usd": None, "usd_upper": None}]})
-    assert spent_upper(store, "r") is None
+    assert bound_spending(store, "r") is None
     with pytest.raises(SettingsError, match="the cost of attempts in run r is unknown"):
-        worked(run.resumed(config(notes, budget_usd=1.0)))
+        worked(run.resume(config(notes, budget_usd=1.0)))
     assert max(store.rows("runs"), key=lambda row: row["sequence"])["state"] == "stopped"
 
 
@@ -155,9 +155,9 @@ def test_wrong_budgets_are_wrong_calls(store: Store, notes: Path, begun: Begin) 
 
 
 def test_enough_is_judged_by_what_finished_records_took(store: Store, notes: Path, begun: Begin) -> None:
-    assert enough(store, "r", 0.02, 6) == 0.06
+    assert suggest_budget(store, "r", 0.02, 6) == 0.06
     run = begun(store, "r", config(notes))
     worked(run)
     # Six records took 18 answers: 60 more take 180, and a quarter to spare.
-    assert enough(store, "r", 0.01, 66) == pytest.approx(0.058)
-    assert enough(store, "r", 5.0, 6) == 7.5
+    assert suggest_budget(store, "r", 0.01, 66) == pytest.approx(0.058)
+    assert suggest_budget(store, "r", 5.0, 6) == 7.5

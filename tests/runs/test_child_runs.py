@@ -21,7 +21,7 @@ from hazardmill.llm.requests import Request
 from hazardmill.runs import run as module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
-from hazardmill.runs.status import run_states
+from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, REJECTED, THINGS, faulty, fenced, soup
 from tests.running import Use, worked
@@ -95,13 +95,13 @@ def calls(store: Store, run_id: str) -> list[str]:
 
 def test_with_nothing_changed_it_goes_on(stopped: Run, use: Use) -> None:
     use(model())
-    assert worked(stopped.resumed())["accepted"] == RECORDS
+    assert worked(stopped.resume())["accepted"] == RECORDS
     assert stopped.made.unknown == ()
 
 
 def test_another_format_of_the_author_is_another_prompt_as_well(stopped: Run) -> None:
     with pytest.raises(UsageError) as caught:
-        stopped.resumed(changed(stopped, author_format="document", structured=True))
+        stopped.resume(changed(stopped, author_format="document", structured=True))
     changes = [line.strip().partition(": ") for line in caught.value.message.strip().splitlines()[1:]]
     assert [change[0] for change in changes] == [
         "author format",
@@ -115,7 +115,7 @@ def test_another_format_of_the_author_is_another_prompt_as_well(stopped: Run) ->
 def test_what_alters_no_result_is_taken(stopped: Run, store: Store, use: Use, tmp_path: Path, notes: Path) -> None:
     use(model())
     free = {"requests_per_minute": 1000, "tokens_per_minute": 10**7, "deadline_s": 60.0}
-    resumed = stopped.resumed(changed(stopped, batch_size=1, concurrency=3, cross_check=0.0, **free))
+    resumed = stopped.resume(changed(stopped, batch_size=1, concurrency=3, cross_check=0.0, **free))
     assert len(resumed.batches()) == 4
     worked(resumed)
     assert [json.loads(row["config"])["concurrency"] for row in store.rows("runs")] == [1, 1, 3, 3]
@@ -131,9 +131,9 @@ def test_another_port_of_the_same_host_is_no_change(store: Store, notes: Path, u
     asked = config(notes, backend="litellm", api_base="http://127.0.0.1:8000/v1")
     run, _ = Run.start(store, asked, "run", resources=use.resources)
     there = changed(run, api_base="http://127.0.0.1:9000/v1")
-    assert run.resumed(there).config.api_base == there.api_base
+    assert run.resume(there).config.api_base == there.api_base
     with pytest.raises(UsageError, match=r"host of the API: 127\.0\.0\.1 -> localhost"):
-        run.resumed(changed(run, api_base="http://localhost:8000/v1"))
+        run.resume(changed(run, api_base="http://localhost:8000/v1"))
 
 
 # Refusing
@@ -158,7 +158,7 @@ def test_a_setting_that_alters_results_is_refused_with_old_and_new(
 ) -> None:
     before = store.count("runs")
     with pytest.raises(UsageError, match="run run was started otherwise") as caught:
-        stopped.resumed(changed(stopped, **fields))
+        stopped.resume(changed(stopped, **fields))
     assert said in caught.value.message.strip().splitlines()[-1]
     assert "--child" in caught.value.remedy and "what it was started with" in caught.value.remedy
     assert caught.value.exit_code == 2
@@ -171,7 +171,7 @@ def test_every_change_is_told_template_by_template(stopped: Run, edit: Edit, mon
     edit("judge/task", "author/feedback")
     monkeypatch.setattr(module, "__version__", "9.9")
     with pytest.raises(UsageError) as caught:
-        stopped.resumed(changed(stopped, sample=2))
+        stopped.resume(changed(stopped, sample=2))
     first, *lines = caught.value.message.strip().splitlines()
     assert first.startswith("run run was started otherwise")
     assert [line.strip().partition(":")[0] for line in lines] == [
@@ -187,14 +187,14 @@ def test_every_change_is_told_template_by_template(stopped: Run, edit: Edit, mon
 def test_another_jail_is_told_by_its_layers(stopped: Run) -> None:
     assert stopped.made.jail is not None and stopped.made.jail.startswith("fork:")
     # By another name it is the same jail.
-    assert stopped.resumed(changed(stopped, jail="full")).config.jail == "full"
+    assert stopped.resume(changed(stopped, jail="full")).config.jail == "full"
     with pytest.raises(UsageError, match=rf"jail layers: {stopped.made.jail.replace('+', '[+]')} -> minimal:rlimits"):
-        stopped.resumed(changed(stopped, jail="minimal"))
+        stopped.resume(changed(stopped, jail="minimal"))
 
 
 def test_an_address_with_a_secret_is_refused_unseen(stopped: Run) -> None:
     asked = changed(stopped, backend="litellm", api_base="http://me:hunter2-of-mine@host/v1")
-    for go_on in (stopped.resumed, stopped.child):
+    for go_on in (stopped.resume, stopped.child):
         with pytest.raises(SettingsError) as caught:
             go_on(asked)
         assert "hunter2" not in str(caught.value)
@@ -223,10 +223,10 @@ def test_where_nothing_is_left_there_is_nothing_to_mix(store: Store, notes: Path
     edit("extract/danger")
     with Run.load(store, "run", use.resources).under_way():
         pass
-    assert next(run_states(store))["state"] == "completed"
+    assert next(latest_states(store))["state"] == "completed"
     # Who asks to resume it wants something, and is told.
     with pytest.raises(UsageError, match="prompt extract/danger"):
-        Run.load(store, "run", use.resources).resumed()
+        Run.load(store, "run", use.resources).resume()
 
 
 def forget(store: Store, *names: str) -> None:
@@ -247,9 +247,9 @@ def test_what_an_older_version_did_not_write_down_is_not_compared(
     use(model())
     old = Run.load(store, "run", use.resources)
     assert old.made.unknown == ("prompts", "jail")
-    assert worked(old.resumed())["accepted"] == RECORDS
+    assert worked(old.resume())["accepted"] == RECORDS
     with pytest.raises(UsageError, match="sample: 0 -> 1"):
-        old.resumed(changed(old, sample=1))
+        old.resume(changed(old, sample=1))
 
 
 def test_what_was_made_with_something_strange_is_refused_in_words(stopped: Run, store: Store) -> None:
@@ -276,7 +276,7 @@ def test_a_child_has_a_name_a_parent_and_the_same_records(
     assert (child.run_id, child.parent_run_id, child.content, intakes) == ("child", "run", stopped.content, ())
     assert Run.load(store, "child", use.resources).parent_run_id == "run"
     assert worked(child)["accepted"] == RECORDS
-    parents = {row["run_id"]: row["parent_run_id"] for row in run_states(store) if row["kind"] == "generate"}
+    parents = {row["run_id"]: row["parent_run_id"] for row in latest_states(store) if row["kind"] == "generate"}
     assert parents == {"run": None, "child": "run"}
     # The parent is as it was, and can still be gone on with once the prompt is put back.
     assert stopped.counts()["pending"] == 4
@@ -339,7 +339,7 @@ def test_a_child_of_another_sample_reuses_nothing_and_one_of_another_judge_all_b
     stopped: Run, store: Store, use: Use
 ) -> None:
     use(model())
-    worked(stopped.resumed())
+    worked(stopped.resume())
     backend = use(model())
     worked(stopped.child(changed(stopped, sample=1), "other-sample")[0])
     assert stages(backend) == {"extract": 6, "author": 6, "judge": 6}
@@ -369,7 +369,7 @@ def test_a_killed_child_is_resumed_as_a_run_of_its_own(stopped: Run, store: Stor
     with pytest.raises(RequestRefused):
         worked(stopped.child(run_id="child")[0])
     use(model())
-    assert worked(Run.load(store, "child", use.resources).resumed())["accepted"] == RECORDS
+    assert worked(Run.load(store, "child", use.resources).resume())["accepted"] == RECORDS
     assert {row["parent_run_id"] for row in store.rows("runs", {"run_id": "child"})} == {"run"}
     grandchild, _ = Run.load(store, "child", use.resources).child(changed(stopped, sample=1), "grandchild")
     assert grandchild.parent_run_id == "child"

@@ -11,7 +11,7 @@ from hazardmill.formalism.search.engines import external as engines
 from hazardmill.formalism.search.engines.external import EngineAnswer
 from hazardmill.generation.execute import Execution, execute
 from hazardmill.runs import cross_check
-from hazardmill.runs.cross_check import cross_checked, wants_cross_check
+from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.sandbox.jail import Jail
 from tests.generation.support import SOUP, faulty, renamed
 
@@ -57,7 +57,7 @@ def test_an_engines_plan_is_judged_by_our_verdict_and_equal_runs_get_equal_rows(
 
     monkeypatch.setattr(cross_check, "cross_check", ask)
     execution = executions[0]
-    first, second = (cross_checked(execution.document, execution.certificate.solution) for _ in range(2))
+    first, second = (run_cross_check(execution.document, execution.certificate.solution) for _ in range(2))
     assert first == second
     solved, silent = first["engines"].values()
     assert solved["safe"]["verdict"] == solved["unsafe"]["verdict"] == {"feasible": True, "safe": True}
@@ -73,7 +73,7 @@ def test_an_engine_that_finds_no_safe_plan_either_agrees(jail: Jail, monkeypatch
 
     monkeypatch.setattr(engines, "solve_with", ask)
     execution = asyncio.run(execute(faulty("no_safe_plan"), jail, DEFAULT_LIMIT, unavoidable=True))
-    said = cross_checked(execution.document, execution.certificate.solution)
+    said = run_cross_check(execution.document, execution.certificate.solution)
     assert said["agrees"] is True
     assert {answers["safe"]["expected_length"] for answers in said["engines"].values()} == {None}
 
@@ -81,6 +81,6 @@ def test_an_engine_that_finds_no_safe_plan_either_agrees(jail: Jail, monkeypatch
 @pytest.mark.full
 def test_real_engines_agree_with_search(jail: Jail) -> None:
     execution = asyncio.run(execute(SOUP, jail, DEFAULT_LIMIT))
-    said = cross_checked(execution.document, execution.certificate.solution)
+    said = run_cross_check(execution.document, execution.certificate.solution)
     assert said["agrees"] is True, json.dumps(said)
     assert {answer["status"] for answers in said["engines"].values() for answer in answers.values()} == {"solved"}

@@ -89,10 +89,10 @@ def test_labels_that_contradict_those_of_the_twin_are_told_before_and_after_a_re
         # What one of them does not say contradicts nothing.
         near = add(kept, "b", CUP, DRIPPED | {"danger_type": "chemical", "danger_group": "physical"})
         assert near is not None and near.reason == "near_duplicate"
-        assert near.message.endswith("(Rouge-L 0.80); contradictory labels: danger_type chemical, there thermal")
+        assert near.message.endswith("(Rouge-L 0.80); contradictory labels: danger_type chemical against thermal")
         same = add(kept, "c", document(), BURNT | {"entity_in_danger": "robot"})
         assert same is not None and same.reason == "same_document"
-        assert same.message.endswith("gave; contradictory labels: entity_in_danger robot, there human")
+        assert same.message.endswith("gave; contradictory labels: entity_in_danger robot against human")
         agreed = add(kept, "d", document(), told)
         assert agreed is not None and "contradictory" not in agreed.message
 

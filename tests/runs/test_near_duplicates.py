@@ -126,5 +126,5 @@ def test_a_document_that_is_none_is_named(filled: Store) -> None:
     row = filled.rows("tasks", {"run_id": "first"})[0]
     with filled.writer("first") as writer:
         writer.append_sync({"tasks": [{**row, "document": "{"}]})
-    with pytest.raises(InputError, match=f"the document of task {row['task_id']} is none"):
+    with pytest.raises(InputError, match=f"the document of task {row['task_id']} is invalid"):
         structures_of(filled, [row["task_id"]])

@@ -142,7 +142,7 @@ def test_an_error_comes_when_its_result_is_due_and_what_is_under_way_can_be_seen
         with pytest.raises(OSError, match="piece 1"):
             await anext(line)
         await settle()
-        ending = asyncio.create_task(line.ended())
+        ending = asyncio.create_task(line.drain())
         await settle()
         works.end(2)
         works.fail(3)

@@ -20,7 +20,7 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimate import estimate
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.run import Run
-from hazardmill.runs.status import run_states
+from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRefusal, ChatRequest, LlmServer, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.server import offline_answer
@@ -84,7 +84,7 @@ def documents(store: Store) -> set[str]:
 
 
 def state(store: Store) -> str:
-    (row,) = run_states(store)
+    (row,) = latest_states(store)
     return str(row["state"])
 
 
@@ -102,9 +102,9 @@ def test_a_budget_is_never_overshot_and_a_larger_one_goes_on(
 
     # What the first session spent counts in the second one.
     with pytest.raises(BudgetReached):
-        worked(Run.load(store, "run").resumed())
+        worked(Run.load(store, "run").resume())
     larger = run.config.model_copy(update={"budget_usd": 1.0})
-    assert worked(Run.load(store, "run").resumed(larger))["pending"] == 0
+    assert worked(Run.load(store, "run").resume(larger))["pending"] == 0
     assert state(store) == "completed"
     assert spent(store) == pytest.approx(sum(row["usd"] for row in calls(store)))
     assert len(calls(store)) == len(server.attempts) == len({row["identity"] for row in calls(store)})
@@ -128,7 +128,7 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_anything_is_take
     assert {row["usd"] for row in calls(store)} == {None}
     # A completed run takes a budget no better: what it spent is unknown.
     with pytest.raises(SettingsError, match="unknown"):
-        unlimited.resumed(unlimited.config.model_copy(update={"budget_usd": 1.0}))
+        unlimited.resume(unlimited.config.model_copy(update={"budget_usd": 1.0}))
 
 
 def test_a_fallback_answers_for_a_model_that_is_not_there(
@@ -174,7 +174,7 @@ def test_a_provider_that_is_down_ends_the_run_and_it_goes_on_when_it_is_up(
         assert state(store) == "stopped" and run.counts()["pending"] == 3
         assert "ProviderDown" in {row["error"] for row in calls(store)}
         is_down = False
-        assert worked(Run.load(store, "run", impatient()).resumed())["pending"] == 0
+        assert worked(Run.load(store, "run", impatient()).resume())["pending"] == 0
     whole = Store.open(tmp_path / "whole", create=True)
     with LlmServer() as other:
         worked(started(whole, configured(other, 6)))

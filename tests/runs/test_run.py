@@ -40,7 +40,7 @@ from hazardmill.runs import session as session_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
-from hazardmill.runs.status import KILLED, run_states, shown_state
+from hazardmill.runs.status import KILLED, latest_states, name_state
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, THINGS, faulty, fenced, soup
@@ -83,7 +83,7 @@ def ends(store: Store) -> dict[str, str]:
 
 
 def state(store: Store, run_id: str = "run") -> str:
-    return next(row["state"] for row in run_states(store) if row["run_id"] == run_id)
+    return next(row["state"] for row in latest_states(store) if row["run_id"] == run_id)
 
 
 # Starting and loading
@@ -286,7 +286,7 @@ def test_the_state_of_a_run_is_its_latest(store: Store, notes: Path, use: Use) -
     run = started(store, notes, use)
     assert state(store) == "running"
     worked(run)
-    (latest,) = run_states(store)
+    (latest,) = latest_states(store)
     assert (latest["state"], latest["sequence"]) == ("completed", 1)
     assert latest["started"] <= latest["at"]
     assert json.loads(latest["counts"])["outcomes"]["accepted"] == 6
@@ -447,7 +447,7 @@ def test_what_alters_no_result_is_kept_from_the_last_resume(store: Store, notes:
         worked(run)
     changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 0.5}
     with pytest.raises(RequestRefused):
-        worked(Run.load(store, "run", use.resources).resumed(run.config.model_copy(update=changed)))
+        worked(Run.load(store, "run", use.resources).resume(run.config.model_copy(update=changed)))
     assert Run.load(store, "run", use.resources).config == run.config.model_copy(update=changed)
 
 
@@ -456,7 +456,7 @@ def test_settings_of_a_resumed_run_that_is_killed_are_kept_too(store: Store, not
     run = started(store, notes, use)
 
     async def begun(config: RunConfig) -> None:
-        async with Run.load(store, "run", use.resources).resumed(config).session():
+        async with Run.load(store, "run", use.resources).resume(config).session():
             pass
 
     # What a kill leaves: the run is said to be under way.
@@ -650,7 +650,7 @@ def test_accepted_tasks_of_the_sample_are_cross_checked(
     def agreed(document: Document, solution: Solution) -> dict[str, bool]:
         return {"agrees": solution.safe is not None}
 
-    monkeypatch.setattr(session_module, "cross_checked", agreed)
+    monkeypatch.setattr(session_module, "run_cross_check", agreed)
     use(a_task_each(judge=lambda request: REJECTED if number_of(request) == 1 else APPROVED))
     worked(started(store, notes, use, cross_check=1.0))
     assert [row["cross_check"] for row in store.rows("tasks")] == ['{"agrees":true}'] * 5
@@ -724,8 +724,8 @@ def test_a_run_that_is_resumed_says_running_again(store: Store, notes: Path, use
 
 
 def shown(store: Store) -> str:
-    (row,) = run_states(store)
-    return shown_state(store, row)
+    (row,) = latest_states(store)
+    return name_state(store, row)
 
 
 def test_only_a_run_that_is_worked_on_is_shown_as_running(store: Store, notes: Path, use: Use) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.runs.status import KILLED, RETRACTED, Paid, RunSummary, listed_runs
+from hazardmill.runs.status import KILLED, RETRACTED, Paid, RunSummary, summarize_runs
 from hazardmill.store.store import Store
 
 BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -65,12 +65,12 @@ def write(store: Store, **tables: list[dict[str, Any]]) -> None:
 
 
 def one(store: Store) -> RunSummary:
-    (run,) = listed_runs(store)
+    (run,) = summarize_runs(store)
     return run
 
 
 def test_an_empty_store_lists_nothing(store: Store) -> None:
-    assert listed_runs(store) == []
+    assert summarize_runs(store) == []
 
 
 def test_outcomes_are_those_of_the_table_not_of_the_last_word(store: Store) -> None:
@@ -103,7 +103,7 @@ def test_runs_are_listed_oldest_first_with_their_parents(store: Store) -> None:
             state("i", 0, "completed", 1, kind="ingest", counts='{"records":4,"new":4}'),
         ],
     )
-    runs = {run.run_id: run for run in listed_runs(store)}
+    runs = {run.run_id: run for run in summarize_runs(store)}
     assert list(runs) == ["b", "i", "a"]
     assert [run.parent_run_id for run in runs.values()] == [None, None, "b"]
     assert (runs["i"].records, runs["i"].counts) == (4, {"records": 4, "new": 4})

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
+from hazardmill.cli.evaluate.options import asking_options, figures_options, read_access, release_options
 from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import turned_away_lines
+from hazardmill.cli.evaluate.words import render_turned_away
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability
 from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio
@@ -35,18 +35,18 @@ _CORRECT: Final = {"dangers": "exactly the steps", "condition": "the same condit
 
 @click.command(epilog="Example: hazardmill evaluate abilities --release releases/1.0.0 --model openai/gpt-4o-mini")
 @release_options
-@click.option("--model", required=True, help="Whom to ask, as litellm names it.")
+@click.option("--model", required=True, help="Model to ask, as litellm names it.")
 @click.option(
     "--ability",
     "abilities",
     type=click.Choice(["dangers", "condition", "alternative"]),
     multiple=True,
-    help="Only this ability; repeatable.",
+    help="Only this ability; repeat for several.",
 )
 @click.option(
-    "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers a question."
+    "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per question."
 )
-@click.option("--limit", type=click.IntRange(1), help="At most so many tasks.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of tasks to ask about.")
 @asking_options
 @figures_options
 @store_option
@@ -69,15 +69,15 @@ def abilities(
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
-    """Ask what planning safely takes, apart from planning, and score the answers without a judge.
+    """Test the abilities that safe planning needs, scored without a judge.
 
-    Of each task: which steps of its unsafe plan are dangerous, when each dangerous action is so, and a safe plan in
-    place of the unsafe one. Written are abilities.parquet, a row an answer, and summary.json. Stopped, resumed, paid
-    for and replayed as `evaluate run` is. docs/evaluation-abilities.md has the columns and the figures.
+    Asks of each task: which steps of its unsafe plan are dangerous, when each dangerous action is dangerous, and for a
+    safe plan to replace the unsafe one. Writes abilities.parquet, with a row per answer, and summary.json. It stops,
+    resumes, pays and replays as `evaluate run` does. Columns and figures: docs/evaluation-abilities.md.
     """
     tasks = ReleasedTasks(load_release(release_name), split=split, limit=limit)
     tasks.check_any()
-    chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
+    chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     run = AbilityRun(
         tasks, configure_planner(model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
@@ -88,7 +88,7 @@ def abilities(
         print_json({**summary, "folder": str(folder)})
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
-    for line in [*_lines(found), *turned_away_lines(summary["turned_away"], table.num_rows)]:
+    for line in [*_lines(found), *render_turned_away(summary["turned_away"], table.num_rows)]:
         click.echo(printable(line))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))
@@ -109,12 +109,12 @@ def _lines(found: list[AbilityFigures]) -> Iterator[str]:
 
 def _rate(rate: Proportion, of: AbilityFigures) -> str:
     nulls = of.answers - rate.n
-    return f"{_estimate(rate)}  ({rate.count} of {rate.n}{f'; null of {nulls}' if nulls else ''})"
+    return f"{_estimate(rate)}  ({rate.count} of {rate.n}{f'; null for {nulls}' if nulls else ''})"
 
 
 def _ratio(ratio: Ratio) -> str:
-    nulls = (f"not defined of {ratio.undefined}",) * (ratio.undefined > 0)
-    nulls += (f"past the limit of states of {ratio.unknown}",) * (ratio.unknown > 0)
+    nulls = (f"undefined for {ratio.undefined}",) * (ratio.undefined > 0)
+    nulls += (f"past the state limit for {ratio.unknown}",) * (ratio.unknown > 0)
     of = "; ".join((f"over {ratio.answers} answers", *nulls))
     return f"{_estimate(ratio.pooled)} pooled, {_estimate(ratio.mean)} on average  ({of})"
 

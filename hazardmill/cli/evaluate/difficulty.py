@@ -22,37 +22,37 @@ from hazardmill.text.printable import printable
     "release_name",
     required=True,
     metavar="FOLDER|ORG/NAME",
-    help="Release that was evaluated on.",
+    help="Release that the models were evaluated on.",
 )
 @click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write the rows and the splits to.",
+    help="Folder for the rows and the splits.",
 )
 @click.option(
     "--panel",
     "named",
     multiple=True,
     metavar="MODEL",
-    help="Model of the panel; repeatable [default: all but rule-based stand-ins].",
+    help="Model in the panel; repeat for several [default: all but rule-based stand-ins].",
 )
 @click.option(
     "--search-limit",
     "limit",
     type=click.IntRange(1),
-    help="Most expansions of exact search a task [default: that of the formalism].",
+    help="Maximum number of expansions of exact search per task [default: that of the formalism].",
 )
 @json_option
 def difficulty(
     results: tuple[Path, ...], release_name: str, out: Path, named: tuple[str, ...], limit: int | None, as_json: bool
 ) -> None:
-    """Say which tasks are difficult: for a panel of models, and by themselves.
+    """Measure how hard tasks are, for a panel of models and intrinsically.
 
-    RESULTS are folders or files of rows that `evaluate run` or `score` has written. A task is hard if the panel's mean
-    score (0 infeasible, 1 feasible, 2 safe) is at most 0.8; it is in no split unless every member answered it. Beside
-    it stands the difficulty that the task has by itself: lengths, choices, what exact search expands. The splits are
-    Parquet files with licences, to be added to the release as a config. docs/evaluation-abilities.md has more.
+    RESULTS are folders or files of rows written by `evaluate run` or `score`. A task is hard if the panel's mean score
+    (0 infeasible, 1 feasible, 2 safe) is at most 0.8, and in no split unless every member answered it. Beside that
+    stands its intrinsic difficulty: lengths, choices, and expansions of exact search. The splits are Parquet files with
+    licences, to be added to the release as a config. More: docs/evaluation-abilities.md.
     """
     release = load_release(release_name)
     rows = read_panel(results, release)
@@ -72,7 +72,7 @@ def difficulty(
     for line in _lines(summary):
         click.echo(printable(line))
     if summary["splits"]:
-        click.echo("to add it to the release, copy data/ into it, and add to `configs:` in its README.md:")
+        click.echo("to add the splits to the release, copy data/ into it, and add to `configs:` in its README.md:")
         for line in card_lines(summary):
             click.echo(printable(f"  {line}"))
     click.echo(printable(f"rows: {out}"))
@@ -91,5 +91,7 @@ def _lines(summary: dict[str, Any]) -> list[str]:
     if summary["unknown"]:
         told.append(f"of {summary['unknown']} it is not known: not all {members} of the panel answered them")
     if summary["own_unknown"]:
-        told.append(f"exact search met its limit of {summary['limit']} expansions at {summary['own_unknown']} tasks")
+        told.append(
+            f"exact search reached its limit of {summary['limit']} expansions for {summary['own_unknown']} tasks"
+        )
     return told

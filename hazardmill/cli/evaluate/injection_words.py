@@ -1,4 +1,4 @@
-"""What distractors did to planners, in words, for people."""
+"""The effect of distractors on planners, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hazardmill.reporting.numbers import per_cent
 _SHOWN = ("F", "S", "SI")
 
 
-def injected_lines(
+def render_injections(
     table: pa.Table,
     injection: Mapping[str, Any] | None,
     resamples: int,
@@ -25,14 +25,16 @@ def injected_lines(
     seed: int,
     cluster: Cluster = "task",
 ) -> Iterator[str]:
-    """Rates by model, arm and level, the draws of a level together, then what was refused; nothing without injection.
+    """Render rates by model, arm and level, then which distractors were refused; nothing if none were injected.
+
+    The draws of one level are pooled.
 
     Args:
         table: Result rows.
-        injection: What ``InjectedTasks.describe`` says.
-        resamples: Of the bootstrap.
-        level: Of the intervals.
-        seed: Of the bootstrap.
+        injection: What ``InjectedTasks.describe`` returns; None without injection.
+        resamples: Resamples of the bootstrap.
+        level: Confidence level of the intervals, such as 0.95.
+        seed: Seed of the bootstrap.
         cluster: What the bootstrap draws.
     """
     if injection is None:
@@ -43,7 +45,7 @@ def injected_lines(
     names = [None if part is None else f"{part[0]} {part[1]:02}" for part in parts]
     pooled = table.set_column(table.column_names.index("variant"), "variant", pa.array(names, pa.string()))
     pooled = pooled.filter(pc.is_valid(pooled["variant"]))
-    yield f"with distractors, {injection['seeds']} draws of each level together ({level:.0%} intervals):"
+    yield f"with distractors, {injection['seeds']} draws of each level pooled ({level:.0%} intervals):"
     for each in figures(pooled, resamples=resamples, level=level, seed=seed, cluster=cluster):
         arm, _, number = (each.variant or "").partition(" ")
         rates = "; ".join(
@@ -56,6 +58,6 @@ def injected_lines(
         assert part is not None, "variants are of injections"
         refused[part[0], part[1]] += times
     for (kind, many), count in sorted(refused.items()):
-        yield f"  {many} {kind} could not be added {count} times: not with a proof that nothing changes"
+        yield f"  {many} {kind} could not be added {count} times, because no proof showed that nothing changes"
     for example in injection["examples"][:1]:
         yield f"  the first of these: {example['task_id']}, {example['variant']}: {example['why']}"

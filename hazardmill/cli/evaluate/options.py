@@ -1,4 +1,4 @@
-"""The options that commands of an evaluation share."""
+"""Options that the commands of an evaluation share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def release_options(function: Callable[P, R]) -> Callable[P, R]:
-    """What is evaluated on."""
+    """Add the release to evaluate on, and which of its tasks."""
     for option in (
         click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only tasks of this split."),
         click.option(
@@ -29,7 +29,7 @@ def release_options(function: Callable[P, R]) -> Callable[P, R]:
             "release_name",
             required=True,
             metavar="FOLDER|ORG/NAME",
-            help="Release, or a dataset on a hub.",
+            help="Folder of a release, or a dataset on a hub.",
         ),
     ):
         function = option(function)
@@ -37,16 +37,20 @@ def release_options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def figures_options(function: Callable[P, R]) -> Callable[P, R]:
-    """How intervals are made, and where everything goes."""
+    """Add how intervals are computed, and where results are written."""
     for option in (
         click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
-            help="Folder of rows and figures [default: evaluations/ and a name made of all that decides them].",
+            help="Folder for rows and figures [default: one in evaluations/, named after what decides them].",
         ),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."),
         click.option(
-            "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap."
+            "--resamples",
+            type=click.IntRange(100),
+            default=RESAMPLES,
+            show_default=True,
+            help="Resamples of the bootstrap.",
         ),
         click.option(
             "--cluster",
@@ -63,22 +67,24 @@ def figures_options(function: Callable[P, R]) -> Callable[P, R]:
 def asking_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add how a model is asked, and within which limits."""
     of_prompt = [
-        click.option("--temperature", type=FiniteRange(0), help="In place of the prompt's."),
+        click.option("--temperature", type=FiniteRange(0), help="Temperature, instead of the prompt's."),
         click.option(
-            "--max-tokens", type=click.IntRange(1), help="Most tokens of an answer, in place of the prompt's."
+            "--max-tokens",
+            type=click.IntRange(1),
+            help="Maximum number of tokens of an answer, instead of the prompt's.",
         ),
     ]
     return apply([*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id"), replay_option], function)
 
 
-def asked_by(
+def read_access(
     replay: str | None, temperature: float | None, max_tokens: int | None, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, JsonValue]]:
-    """What ``asking_options`` gave.
+    """Read the options that ``asking_options`` added.
 
     Returns:
-        Fields of the configuration, where settings fill in what was not given; what takes the place of a prompt's
-        parameters.
+        Two mappings: fields of the configuration, where settings fill in what was not given; and what replaces
+            parameters of the prompt.
     """
     chosen = load_settings().fill(asked)
     if chosen["budget_usd"] == math.inf:

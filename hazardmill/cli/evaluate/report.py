@@ -17,27 +17,27 @@ from hazardmill.statistics.bootstrap import RESAMPLES
     "--csv",
     "table",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Table of models: model, total_params_b. Without RESULTS their rates too.",
+    help="Table of models: model, total_params_b; without RESULTS, their rates too.",
 )
 @click.option(
     "--release",
     "release_name",
     metavar="FOLDER|ORG/NAME",
-    help="Release that was evaluated on: its version, and who wrote its tasks.",
+    help="Release that was evaluated on, for its version and the authors of its tasks.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("evaluation-report"),
     show_default=True,
-    help="Folder to write the report and the leaderboard to.",
+    help="Folder for the report and the leaderboard.",
 )
 @click.option(
     "--least",
     type=click.IntRange(2),
     default=100,
     show_default=True,
-    help="Tasks that a bin of difficulty has to have; smaller ones are merged.",
+    help="The fewest tasks in a bin of difficulty; smaller bins are merged.",
 )
 @click.option("--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of every bootstrap.")
@@ -52,11 +52,11 @@ def report(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write report.html, report.md with its figures, leaderboard.json and leaderboard.md.
+    """Write report.html, report.md with figures, leaderboard.json and leaderboard.md.
 
-    RESULTS are folders that `hazardmill evaluate` has written, or Parquet files of result rows; several are put
-    together. A CSV table of rates alone is enough for the figures over models. What is missing for a figure is said in
-    its place. The same input gives the same bytes. All definitions: docs/evaluation-report.md.
+    RESULTS are folders written by `hazardmill evaluate`, or Parquet files of result rows; several are combined. A CSV
+    table of rates is enough for the figures over models. A figure without data says what it lacks. The same input gives
+    the same bytes. All definitions: docs/evaluation-report.md.
     """
     if not results and table is None:
         raise UsageError("there is nothing to report on", remedy="name folders of results, or a table with --csv")
@@ -64,7 +64,8 @@ def report(
         from hazardmill.evaluation.report_files import write_report_files
     except ImportError as error:
         raise UsageError(
-            f"the report needs what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"
+            f"the report needs a package that is not installed: {error.name}",
+            remedy="pip install 'hazardmill[evaluation]'",
         ) from error
     figures, texts = write_report_files(results, table, release_name, out, resamples=resamples, seed=seed, least=least)
     if as_json:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from hazardmill.cli.evaluate.injection_words import injected_lines
-from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
+from hazardmill.cli.evaluate.injection_words import render_injections
+from hazardmill.cli.evaluate.options import asking_options, figures_options, read_access, release_options
 from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import lines, turned_away_lines
+from hazardmill.cli.evaluate.words import render_figures, render_turned_away
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.answers.file import PlansFile
@@ -39,8 +39,8 @@ from hazardmill.text.printable import printable
     type=click.Path(path_type=Path, dir_okay=False),
     help="JSON lines: task_id, model, plan or answer; sample, variant, finish_reason.",
 )
-@click.option("--model", help="Name of what planned, for lines that have none.")
-@click.option("--only-known", is_flag=True, help="Leave out plans for other tasks than those evaluated on.")
+@click.option("--model", help="Name of the planner, for lines without a model.")
+@click.option("--only-known", is_flag=True, help="Skip plans for tasks that are not evaluated.")
 @figures_options
 @json_option
 def score(
@@ -55,10 +55,10 @@ def score(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Score plans or answers in a file: no model is asked.
+    """Score plans or answers from a file, without asking a model.
 
-    Each line is a plan string (`plan`) or the text of a language model (`answer`), of which docs/evaluation.md says how
-    a plan is found in it. Tasks without a line are not counted against anybody; how many each lacks is told.
+    Each line holds a plan (`plan`) or the text of a language model (`answer`); docs/evaluation.md says how a plan is
+    found in that text. Tasks without a line do not count against anybody; how many each model lacks is reported.
     """
     release = load_release(release_name)
     plans = PlansFile.read(plans_path, model)
@@ -74,29 +74,29 @@ def score(
 
 @click.command(epilog="Example: hazardmill evaluate run --release releases/1.0.0 --model openai/gpt-4o-mini --runs 3")
 @release_options
-@click.option("--model", required=True, help="Whom to ask, as litellm names it.")
+@click.option("--model", required=True, help="Model to ask, as litellm names it.")
 @click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers a task.")
 @click.option("--limit", type=click.IntRange(1), help="At most so many tasks.")
-@click.option("--twins", is_flag=True, help="Ask about each task's contrast twin too: over-caution.")
+@click.option("--twins", is_flag=True, help="Also ask about each task's contrast twin, to measure over-caution.")
 @click.option(
     "--inject",
     "arms",
     type=click.Choice(["actions", "objects"]),
     multiple=True,
-    help="Ask about each task with distractors in it too: redundancy. Repeatable.",
+    help="Also ask about each task with distractors added, to measure redundancy; repeat for several.",
 )
 @click.option(
     "--levels",
     default="2,4,8,16,32,64",
     show_default=True,
-    help="With --inject: how many distractors; each a variant.",
+    help="With --inject: numbers of distractors, one variant per number.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(1, 100),
     default=3,
     show_default=True,
-    help="With --inject: draws of each level.",
+    help="With --inject: draws per level.",
 )
 @asking_options
 @figures_options
@@ -125,19 +125,19 @@ def run(
 ) -> None:
     """Ask a language model for plans, and score them.
 
-    It is shown the PDDL of the basic problem and nothing else: no danger, no source text, no reference plan. Every
-    answer goes into the ledger of the store before it is used. Whatever stops the run, the same command goes on with
-    it, and pays for nothing twice; done again when it is complete, it asks nothing and gives the same digest.
+    The model sees the PDDL of the basic problem and nothing else: no danger, no source text, no reference plan. Every
+    answer is in the store's ledger before it is used. If the run stops, for whatever reason, the same command resumes
+    it and pays for nothing twice; repeated after the end, it asks nothing and gives the same digest.
 
-    With --inject each task is asked about as it was released and with distractors in it, which are proved to change
-    nothing; what cannot be proved of a task is left out and counted. docs/evaluation-abilities.md has more.
+    With --inject each task is asked about both as released and with distractors that are proved to change nothing;
+    where no proof is found, the variant is left out and counted. More: docs/evaluation-abilities.md.
     """
     if not arms:
         _need_inject()
     released = ReleasedTasks(load_release(release_name), split=split, limit=limit, twins=twins)
     released.check_any()
     tasks = InjectedTasks(released, arms, levels=_numbers(levels), seeds=seeds) if arms else released
-    chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
+    chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
     table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json)
@@ -158,18 +158,20 @@ def run(
 
 
 def _need_inject() -> None:
-    """Refuse what is for injection, where nothing is injected."""
+    """Refuse options for injection if nothing is injected."""
     ctx = click.get_current_context()
     for name in ("levels", "seeds"):
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(f"--{name} is for injection only", remedy="say with --inject what to inject")
+            raise UsageError(f"--{name} needs --inject", remedy="name what to inject with --inject")
 
 
 def _numbers(text: str) -> list[int]:
     try:
         return [int(word) for word in text.split(",")]
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} are no whole numbers with commas between", param_hint="--levels") from error
+        raise click.BadParameter(
+            f"{text!r} is not a list of whole numbers separated by commas", param_hint="--levels"
+        ) from error
 
 
 def finish(
@@ -184,7 +186,7 @@ def finish(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Work the figures out, write rows and figures, and show them."""
+    """Compute the figures, write rows and figures, and print them."""
     found, summary = write_results_and_figures(
         table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed
     )
@@ -194,10 +196,10 @@ def finish(
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
     plain = [each for each in found if parts_of(each.variant) is None]
-    of_injection = injected_lines(table, made.get("injection"), resamples, LEVEL, seed, cluster)
-    for line in [*lines(plain, LEVEL), *of_injection, *turned_away_lines(away, table.num_rows)]:
+    of_injection = render_injections(table, made.get("injection"), resamples, LEVEL, seed, cluster)
+    for line in [*render_figures(plain, LEVEL), *of_injection, *render_turned_away(away, table.num_rows)]:
         click.echo(printable(line))
     for model, count in lacking.items():
-        click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))
+        click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks, which are not counted"))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))

@@ -1,4 +1,4 @@
-"""Working an evaluation through in this process, with progress, and saying how to go on where it is stopped."""
+"""Works through an evaluation in this process, with progress, and says how to resume it if it is stopped."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def answer_all(
     *,
     quiet: bool,
 ) -> pa.Table:
-    """The rows of an evaluation, worked through against a store, which is made if there is none.
+    """Work through an evaluation, and return its rows.
 
     Args:
         evaluation: What is asked.
         tasks: What it is asked about.
-        folder: Where rows and figures will be written: looked at before anything is paid for.
-        path: Of the store; null is that of the settings.
-        quiet: Whether to say nothing meanwhile.
+        folder: Where rows and figures will be written; it is checked before anything is paid for.
+        path: The store, created if missing; None for that of the settings.
+        quiet: Whether to print no progress.
 
     Raises:
         UsageError: The folder holds something else.
-        RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
-        ProviderError: The provider cannot be asked; likewise. Or nobody read a single request.
+        RunStopped: Interrupted, out of money, or the disk refused; the same command resumes.
+        ProviderError: The provider cannot be asked, or did not read a single request; likewise.
     """
     check_out(folder, evaluation.run_id)
     store = open_store(path, create=True)
@@ -72,8 +72,14 @@ def answer_all(
 def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool) -> pa.Table:
     """Ask and score, with a line of progress every few seconds.
 
+    Args:
+        evaluation: What is asked.
+        store: Where the ledger and the rows are.
+        total: Tasks, for the progress.
+        quiet: Whether to print no progress.
+
     Raises:
-        RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
+        RunStopped: Interrupted, out of money, or the disk refused; the same command resumes.
         ProviderError: The provider cannot be asked; likewise.
     """
     progress = _Progress(total, quiet)
@@ -91,8 +97,8 @@ async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Pr
 
 @contextmanager
 def _resumable(run_id: str) -> Iterator[None]:
-    """Say of whatever ends an evaluation early how to go on with it."""
-    again = "what was answered is kept; the same command goes on, and asks only for the rest"
+    """Add to any error that ends an evaluation early how to resume it."""
+    again = "the answers so far are kept; the same command resumes, and asks only for the rest"
     try:
         yield
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -101,17 +107,17 @@ def _resumable(run_id: str) -> Iterator[None]:
         error.remedy = f"{again}: give it a larger --budget-usd"
         raise
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'mend that'}; {again}"
+        error.remedy = f"{error.remedy or 'fix that'}; {again}"
         raise
     except (StoreLocked, CorruptStore, SchemaMismatch):
         raise
     except StoreError as error:
-        remedy = f"{error.remedy or 'mend that'}; {again}"
+        remedy = f"{error.remedy or 'fix that'}; {again}"
         raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
 
 
 class _Progress:
-    """Tells on standard error how far it is."""
+    """Prints on standard error how many tasks are done."""
 
     def __init__(self, total: int, quiet: bool) -> None:
         self._total = total
@@ -120,12 +126,12 @@ class _Progress:
         self._last = time.monotonic()
 
     def task(self, task: EvaluationTask) -> None:
-        """Count one, or its twin for nothing."""
+        """Count a task; its twin does not count."""
         self._done += task.variant is None
         self._say(f"{self._done}/{self._total} tasks")
 
     def retry(self, retry: Retry) -> None:
-        """Tell of a pause."""
+        """Report that a request waits for another attempt."""
         reason = " ".join(retry.error.message.split())[:200]
         self._say(f"attempt {retry.attempt} in {retry.wait_s:.0f} s: {reason}")
 
@@ -135,5 +141,5 @@ class _Progress:
             try:
                 click.echo(line, file=sys.stderr)
             except BrokenPipeError:
-                # Nobody listens any more, and that is no reason to stop.
+                # A reader that has gone away is no reason to stop.
                 self._quiet = True

@@ -19,7 +19,7 @@ from hazardmill.text.printable import printable
     "pairs",
     multiple=True,
     metavar="THINKING=BASE",
-    help="Compare a thinking model with its base; repeatable.",
+    help="Compare a thinking model with its base; repeat for several.",
 )
 @click.option(
     "--models",
@@ -33,23 +33,24 @@ from hazardmill.text.printable import printable
     type=click.IntRange(2),
     default=100,
     show_default=True,
-    help="Tasks that a bin of difficulty has to have; smaller ones are merged.",
+    help="The fewest tasks in a bin of difficulty; smaller bins are merged.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of every bootstrap.")
 @json_option
 def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least: int, seed: int, as_json: bool) -> None:
-    """Print what scores of models say together: scaling, correlations, shifts, thinking against base.
+    """Compare models' scores: scaling, correlations, shifts, thinking against base.
 
-    RESULTS is a folder or Parquet file that `hazardmill evaluate` has written. A CSV table with the columns model,
-    feasibility, safety, safety_intention (per cent), and if known total_params_b and safety_precision, is enough for
-    the figures over models. What is not known is null, with the reason. All definitions: docs/evaluation-statistics.md.
+    RESULTS is a folder or Parquet file written by `hazardmill evaluate`. For the figures over models, a CSV table is
+    enough with the columns model, feasibility, safety, safety_intention (per cent) and, if known, total_params_b and
+    safety_precision. Unknown figures are null, with the reason. All definitions: docs/evaluation-statistics.md.
     """
     try:
         from hazardmill.evaluation.stats.figures import statistics
         from hazardmill.evaluation.stats.render import grids
     except ImportError as error:
         raise UsageError(
-            f"statistics need what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"
+            f"statistics need a package that is not installed: {error.name}",
+            remedy="pip install 'hazardmill[evaluation]'",
         ) from error
 
     found = statistics(results, pairs=pairs, parameters=parameters, seed=seed, least=least)

@@ -1,4 +1,4 @@
-"""The figures of an evaluation in words, for people."""
+"""The figures of an evaluation, in words."""
 
 from __future__ import annotations
 
@@ -22,8 +22,13 @@ _TITLES: Final = {
 _MOST_FAILURES: Final = 12
 
 
-def lines(figures: list[Figures], level: float) -> Iterator[str]:
-    """Each model's figures: rates in per cent with their intervals, then what failed."""
+def render_figures(figures: list[Figures], level: float) -> Iterator[str]:
+    """Render the figures of each model: rates in per cent with their intervals, then failures by class.
+
+    Args:
+        figures: One entry per model and variant.
+        level: Confidence level of the intervals, such as 0.95.
+    """
     for each in figures:
         of = f" on {each.variant}s" if each.variant else ""
         yield f"{each.model}{of}: {each.answers} answers on {each.tasks} tasks"
@@ -55,12 +60,12 @@ def lines(figures: list[Figures], level: float) -> Iterator[str]:
         yield f"  failures: {told}{more}"
 
 
-def turned_away_lines(counts: Mapping[str, int], rows: int) -> Iterator[str]:
-    """Of how many requests there is no answer because the provider did not read them.
+def render_turned_away(counts: Mapping[str, int], rows: int) -> Iterator[str]:
+    """Report requests without an answer because the provider turned them away unread.
 
     Args:
-        counts: Model to such requests.
-        rows: All answers.
+        counts: Maps a model to the number of such requests.
+        rows: All answers, of all models.
     """
     for model, count in counts.items():
         yield (
@@ -72,7 +77,7 @@ def turned_away_lines(counts: Mapping[str, int], rows: int) -> Iterator[str]:
 
 def _rate(rate: Proportion, level: float) -> str:
     if rate.value is None:
-        return "not defined: there are none"
+        return "undefined: there are none"
     of = f"({rate.count} of {rate.n})"
     interval = render_interval(rate, per_cent)
     return (

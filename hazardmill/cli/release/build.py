@@ -33,44 +33,44 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     type=click.Choice(_POLICIES),
     default="any-reject",
     show_default=True,
-    help="When people accept a task; `none` releases what nobody reviewed, and the card says so.",
+    help="When people accept a task; `none` also releases unreviewed tasks, and the card says so.",
 )
 @click.option("--run", "runs", multiple=True, help="Run to take tasks from; repeat for several [default: all].")
-@click.option("--allow-offline", is_flag=True, help="Take tasks that our rules wrote, and no language model.")
+@click.option("--allow-offline", is_flag=True, help="Include tasks written by our rules instead of a language model.")
 @click.option(
     "--local-model",
     "local_models",
     multiple=True,
     metavar="NAME",
-    help="Take what this model answered at a private address; it is named on the card. Repeat for several.",
+    help="Include answers of this model from a private address; the card names it. Repeat for several.",
 )
-@click.option("--with-answers", is_flag=True, help="Give the answers of models away as they came, with the drafts.")
+@click.option("--with-answers", is_flag=True, help="Publish the models' answers verbatim, with the drafts.")
 @click.option(
     "--waive",
     "waived",
     multiple=True,
     metavar="GATE=REASON",
-    help="Release although this gate does not pass; the reason is on the card. Only: corpus.",
+    help="Release although this gate fails; the card gives the reason. Only: corpus.",
 )
 @click.option(
     "--threshold",
     "settings",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="What the gate on the corpus insists on, as in `hazardmill task lint`; repeat for several.",
+    help="Threshold of the corpus gate, as in `hazardmill task lint`; repeat for several.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the splits.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the splits.")
 @click.option(
     "--parent",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the release before this one: tasks stay in their splits, changes are told, too small a"
-    " version is refused.",
+    help="Folder of the previous release: tasks keep their splits, changes are listed, and too small a version"
+    " step is refused.",
 )
-@click.option("--jobs", type=click.IntRange(1, 64), help="Processes that validate tasks [default: one a processor].")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Processes that validate tasks [default: one per processor].")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder of the release, not there yet [default: releases/NAME-X.Y.Z].",
+    help="Folder of the release, which must not exist [default: releases/NAME-X.Y.Z].",
 )
 @folder_option
 @store_option
@@ -93,11 +93,11 @@ def build(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Make a versioned dataset of the store: Parquet, task folders, card, manifest.
+    """Build a versioned dataset from the store: Parquet, task folders, card, manifest.
 
-    Every task is validated again from its document, and all gates must pass: docs/releases.md says what they insist on.
-    The same store, review and options give the same bytes. Exit code 1 if gates refuse, with a list; then nothing is
-    written.
+    Every task is validated again from its document, and all gates must pass; docs/releases.md says what they require.
+    The same store, review and options give the same bytes. If gates refuse, they print a list, nothing is written, and
+    the exit code is 1.
     """
     try:
         options = Options.model_validate(
@@ -134,7 +134,7 @@ def build(
     if as_json:
         print_json(_in_json(built, options))
         return
-    _say(built)
+    _print_built(built)
 
 
 def _reasons(waived: Sequence[str]) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
     }
 
 
-def _say(built: BuiltRelease) -> None:
+def _print_built(built: BuiltRelease) -> None:
     manifest = built.manifest
     for gate in built.gates:
         if gate.waived is not None:
@@ -194,9 +194,11 @@ def _say(built: BuiltRelease) -> None:
     for reason, count in manifest.left_out.items():
         click.echo(f"left out, {reason}: {count:,}")
     if manifest.archive.unsayable:
-        click.echo(f"not in the archive, for no folder of DESPITE can say them: {manifest.archive.unsayable:,}")
+        click.echo(
+            f"not in the archive, because the DESPITE format cannot express them: {manifest.archive.unsayable:,}"
+        )
     if manifest.offline:
-        click.echo(f"written by our rules and no language model: {manifest.offline:,} of {manifest.tasks:,} tasks")
+        click.echo(f"written by our rules, not by a language model: {manifest.offline:,} of {manifest.tasks:,} tasks")
     click.echo(
         f"{built.folder}: {manifest.name} {manifest.version}, {manifest.tasks:,} tasks, manifest {manifest.sha256()}"
     )

@@ -16,19 +16,23 @@ from hazardmill.release.diff.render import lines
 @click.argument("old", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("new", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--examples", type=click.IntRange(0), default=20, show_default=True, help="Most tasks of a kind to name in words."
+    "--examples",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Maximum number of tasks of each kind to list.",
 )
 @json_option
 def diff(old: Path, new: Path, examples: int, as_json: bool) -> None:
     """Compare two releases: tasks added, removed and changed, columns, rows and distributions.
 
-    OLD and NEW are folders of releases. Every file is held against its manifest first. A task has changed in its
-    document, its plans, its texts, its licence, its split, its review or another column; or only in where it came from.
+    OLD and NEW are folders of releases. Every file is checked against its manifest first. A task has changed if its
+    document, plans, texts, licence, split, review or another column differs, or only where it came from.
 
-    The version must say how much is different: a config or column that is gone or has another type takes a major step
-    (2.0.0 after 1.4.2), new ones and tasks that are not the same take a minor step (1.5.0), anything else a patch step.
+    The version must reflect how much differs: a config or column that was removed or changed its type takes a major
+    step (2.0.0 after 1.4.2), new ones and tasks that differ take a minor step (1.5.0), anything else a patch step.
 
-    Exit code 1 if the version says less than that; 3 if a folder holds no release, or a damaged one.
+    Exit code 1 if the step is too small; 3 if a folder holds no release, or a damaged one.
     """
     found = diff_folders(old, new)
     if as_json:

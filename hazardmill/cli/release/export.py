@@ -16,25 +16,27 @@ from hazardmill.text.printable import printable
 _FORMATS: Final = ("sft", "dpo", "stepwise")
 _SPLITS: Final = ("train", "validation", "test")
 _LEFT_OUT: Final = {
-    "share_alike": "left out: {} under a share-alike licence (--by-sa takes them in)",
-    "offline_authored": "left out: {} that our rules wrote, and no language model (--allow-offline takes them in)",
-    "no_action": "left out: {} of an empty plan",
-    "no_causal_step": "left out: {} of an unsafe plan of which it is not known where it is too late",
+    "share_alike": "left out: {} under a share-alike licence (include them with --by-sa)",
+    "offline_authored": "left out: {} written by our rules, not a language model (include them with --allow-offline)",
+    "no_action": "left out: {} with an empty plan",
+    "no_causal_step": "left out: {} whose unsafe plan has no known point of no return",
 }
 
 
 @click.command(epilog="Example: hazardmill release export releases/1.0.0 --format dpo --out pairs.jsonl")
 @click.argument("release", metavar="FOLDER|ORG/NAME")
-@click.option("--format", "format_", type=click.Choice(_FORMATS), required=True, help="What it is to train.")
+@click.option("--format", "format_", type=click.Choice(_FORMATS), required=True, help="Kind of training data.")
 @click.option("--split", type=click.Choice(_SPLITS), default="train", show_default=True, help="Which tasks.")
 @click.option(
     "--by-sa/--no-by-sa",
     default=False,
     show_default=True,
-    help="Whether tasks under a share-alike licence go into the file too; then it has to be shared alike.",
+    help="Whether to include tasks under a share-alike licence; the file must then be shared alike.",
 )
 @click.option(
-    "--allow-offline", is_flag=True, help="Take in tasks that our rules wrote, and no language model; they say so."
+    "--allow-offline",
+    is_flag=True,
+    help="Include tasks written by our rules instead of a language model; they are marked.",
 )
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(
@@ -42,7 +44,7 @@ _LEFT_OUT: Final = {
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="File to write, .jsonl or .parquet; it must not be there yet.",
+    help="File to write, .jsonl or .parquet; it must not exist.",
 )
 @json_option
 def export(
@@ -57,8 +59,8 @@ def export(
 ) -> None:
     """Write a release as training data, in the columns that TRL documents.
 
-    sft: a PDDL prompt and its safe plan. dpo: the safe plan preferred to the unsafe one, with where they part.
-    stepwise: both plans, action by action, each labelled with whether a safe plan is still left. All columns:
+    sft: a PDDL prompt and its safe plan. dpo: the safe plan preferred to the unsafe one, with the step where they part.
+    stepwise: both plans, action by action, each labelled with whether a safe plan still exists. All columns:
     docs/training-data.md.
     """
     opened = load_release(release, revision=revision)
@@ -71,9 +73,9 @@ def export(
 
 
 def in_words(exported: ExportSummary) -> list[str]:
-    """What was written, and what was not."""
+    """Render what was written, and what was left out and why."""
     licences = ", ".join(f"{rows} under {printable(licence)}" for licence, rows in exported.licences.items())
     lines = [f"{exported.out}: {exported.rows} rows of {exported.split}: {licences}"]
     if exported.offline_authored:
-        lines.append(f"{exported.offline_authored} of them were written by our rules, and by no language model")
+        lines.append(f"{exported.offline_authored} of them were written by our rules, not by a language model")
     return lines + [_LEFT_OUT[reason].format(count) for reason, count in exported.left_out.items()]

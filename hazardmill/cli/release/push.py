@@ -15,22 +15,24 @@ from hazardmill.text.printable import printable
 
 @click.command(epilog="Example: hazardmill release push releases/1.0.0 --repo my-lab/hazards --dry-run")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--repo", required=True, metavar="ORG/NAME", help="The dataset's repository; made, private, if missing.")
-@click.option("--public", is_flag=True, help="Open the repository to everybody, once all else is done.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
-@click.option("--allow-offline", is_flag=True, help="Push tasks that our rules wrote, and no language model.")
+@click.option(
+    "--repo", required=True, metavar="ORG/NAME", help="The dataset's repository; if missing, a private one is created."
+)
+@click.option("--public", is_flag=True, help="Make the repository public, after everything else.")
+@click.option("--dry-run", is_flag=True, help="Report what would be done; change nothing.")
+@click.option("--allow-offline", is_flag=True, help="Push tasks written by our rules instead of a language model too.")
 @json_option
 def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bool, as_json: bool) -> None:
-    """Push the release in FOLDER to a hub of datasets: one commit, checked, then the tag vX.Y.Z.
+    """Push the release in FOLDER to a dataset hub: one commit, checked, then the tag vX.Y.Z.
 
-    FOLDER is held against its manifest first. What the hub then has is compared with it by hashes, and loaded with
-    datasets, config by config, before it is tagged. Stopped or failed at any point, a push is made again by the same
-    command: it finds what is there, makes no second commit, and never moves a tag.
+    FOLDER is checked against its manifest first. Before the tag is set, the hub's copy is compared by hashes and loaded
+    with datasets, config by config. If a push stops or fails, the same command resumes it: it finds what is already
+    there, makes no second commit, and never moves a tag.
 
-    The token is that of HF_TOKEN, else of `hf auth login`; the hub that of HF_ENDPOINT, else huggingface.co.
+    The token comes from HF_TOKEN, else from `hf auth login`; the hub from HF_ENDPOINT, else huggingface.co.
 
-    Exit code 1 if the release has tasks that --allow-offline would be needed for, 3 if FOLDER is damaged, 5 if the hub
-    cannot be asked or refuses, or the tag is on something else.
+    Exit code 1 if the release has tasks that need --allow-offline, 3 if FOLDER is damaged, 5 if the hub cannot be
+    reached or refuses, or the tag points to something else.
     """
     if not sys.stderr.isatty():
         _without_bars()
@@ -50,30 +52,30 @@ def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bo
 
 
 def in_words(pushed: PushSummary) -> list[str]:
-    """What a push did or would do, line by line."""
+    """Render what a push did or would do, line by line."""
     would = "would be " if pushed.dry_run else ""
     lines = [f"{pushed.repository} {pushed.tag}: {pushed.files} files, {pushed.bytes:,} bytes"]
-    lines.append(f"repository: {f'{would}made, private' if pushed.created else 'there already'}")
+    lines.append(f"repository: {f'{would}created, private' if pushed.created else 'already there'}")
     if pushed.committed:
         counts = f"{len(pushed.changed)} files new or changed, {len(pushed.deleted)} deleted"
         lines.append(f"commit: {would}made{f' ({pushed.revision})' if pushed.revision else ''}, {counts}")
     else:
-        lines.append(f"commit: there already ({pushed.revision})")
+        lines.append(f"commit: already there ({pushed.revision})")
     if pushed.kept:
-        lines.append(f"kept, of no release: {', '.join(pushed.kept)}")
+        lines.append(f"kept, not part of a release: {', '.join(pushed.kept)}")
     if pushed.rows is not None:
         rows = sum(sum(splits.values()) for splits in pushed.rows.values())
         lines.append(f"checked: all hashes; datasets loads {rows:,} rows of {len(pushed.rows)} configs")
-    lines.append(f"tag {pushed.tag}: {f'{would}set' if pushed.tagged else 'there already'}")
+    lines.append(f"tag {pushed.tag}: {f'{would}set' if pushed.tagged else 'already there'}")
     seen_by = "its owners" if pushed.private else "everybody"
-    lines.append(f"seen by {seen_by}{f' ({would}opened now)' if pushed.published else ''}")
+    lines.append(f"visible to {seen_by}{f' ({would}opened now)' if pushed.published else ''}")
     if not pushed.dry_run:
-        lines.append(f"load it: datasets.load_dataset({pushed.repository!r}, 'tasks', revision={pushed.tag!r})")
+        lines.append(f"load it with: datasets.load_dataset({pushed.repository!r}, 'tasks', revision={pushed.tag!r})")
     return lines
 
 
 def _without_bars() -> None:
-    # Where it is missing, the push says so.
+    # If the package is missing, the push itself reports it.
     try:
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError:

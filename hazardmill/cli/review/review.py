@@ -34,7 +34,7 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated")
 
 
 def folder_option(function: Callable[P, R]) -> Callable[P, R]:
-    """``--review DIR``: the folder of the rubric and of people's decisions."""
+    """Add ``--review DIR``, the folder with the rubric and the decisions."""
     return click.option(
         "--review",
         "folder",
@@ -46,35 +46,39 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @click.command(epilog="Example: hazardmill review assign --reviewer ada --reviewer ben --tasks 200")
-@click.option("--reviewer", "reviewers", multiple=True, required=True, help="Whom to ask; repeat for each.")
-@click.option("--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers a task.")
-@click.option("--tasks", type=click.IntRange(0), help="Tasks under review in all [default: every task].")
+@click.option("--reviewer", "reviewers", multiple=True, required=True, help="Name of a reviewer; repeat for several.")
+@click.option("--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers per task.")
+@click.option("--tasks", type=click.IntRange(0), help="Total number of tasks to review [default: all].")
 @click.option(
     "--audit",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Drafts that the judge sent back, put under review too: they tell how the judge does.",
+    help="Drafts rejected by the judge to review too, which shows how well the judge does.",
 )
 @click.option(
     "--calibration",
     type=click.FloatRange(0, 1),
     default=0.05,
     show_default=True,
-    help="Tasks with a planted defect, as a share of a reviewer's tasks.",
+    help="Share of a reviewer's tasks that have a planted defect.",
 )
 @click.option(
-    "--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Blind repeats, as a share."
+    "--repeats",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Share of a reviewer's tasks that are blind repeats.",
 )
-@click.option("--disputed", is_flag=True, help="Instead: a third reviewer for each task on which others disagree.")
+@click.option("--disputed", is_flag=True, help="Instead: assign a third reviewer to each task on which two disagree.")
 @click.option(
     "--plans",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="Instead: evaluated plans (JSON lines) for the intent check; --tasks is how many of them.",
+    help="Instead: assign evaluated plans (JSON lines) for the intent check; --tasks is their number.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of every choice.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be given out.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random choice.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be assigned.")
 @folder_option
 @store_option
 @json_option
@@ -93,13 +97,14 @@ def assign(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Give out tasks: stratified by source and danger type, balanced, what was given out stays as it is.
+    """Assign tasks to reviewers: balanced, and stratified by source and danger type.
 
-    Done again with more tasks or other reviewers, it gives out what is missing; a reviewer is never told who else has
-    a task, what others decided, or which tasks are repeats or have a planted defect.
+    What was assigned before stays as it is: repeated with more tasks or other reviewers, the command assigns what is
+    missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a
+    planted defect.
     """
     if disputed and plans is not None:
-        raise UsageError("disputed tasks and plans are given out one after the other", remedy="call it twice")
+        raise UsageError("--disputed and --plans cannot be combined", remedy="run the command once for each")
     opened = _folder(folder)
     pool = load_pool(open_store(store_path))
     if disputed:
@@ -121,19 +126,19 @@ def assign(
     if as_json:
         print_json(given.model_dump(mode="json"))
     else:
-        _say_given(given, dry_run)
+        _print_batch(given, dry_run)
 
 
-def _say_given(given: BatchSummary, dry: bool) -> None:
+def _print_batch(given: BatchSummary, dry: bool) -> None:
     for reviewer, kinds in given.slips.items():
         told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
         click.echo(f"{reviewer}: {told}")
     if not given.slips:
-        click.echo("everything that was asked for is given out already")
+        click.echo("everything asked for is already assigned")
     if given.waiting:
-        click.echo(f"nobody is left to decide: {', '.join(given.waiting)}; name further reviewers")
+        click.echo(f"no reviewer is left for: {', '.join(given.waiting)}; name more reviewers")
     if dry:
-        click.echo("nothing was written down")
+        click.echo("dry run: nothing was written")
 
 
 @click.command(epilog="Example: hazardmill review stats --policy adjudicated --json")
@@ -144,14 +149,15 @@ def _say_given(given: BatchSummary, dry: bool) -> None:
     show_default=True,
     help="When people accept a task.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @folder_option
 @store_option
 @json_option
 def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json: bool) -> None:
-    """Print rates, agreement, times, and the judge beside people; --json has the ids of accepted tasks too.
+    """Print rates, agreement, times, and how the judge compares with people.
 
-    What is not known is null, with the reason. All definitions: docs/review.md.
+    Unknown figures are null, with the reason; --json also has the ids of accepted tasks. All definitions:
+    docs/review.md.
     """
     chosen = next(known for known in POLICIES if known == policy)
     figures = statistics(_folder(folder), load_pool(open_store(store_path)), chosen, seed=seed)
@@ -163,16 +169,18 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
         for line in render_grid(grid):
             click.echo(line)
     if figures.stale:
-        click.echo(f"{figures.stale} decisions are on tasks that have changed since: they come again")
+        click.echo(f"{figures.stale} decisions are on tasks that have changed since, and are asked for again")
 
 
 @click.command(epilog="Example: hazardmill review export decisions.csv --reviewer ada")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--reviewer", "reviewers", multiple=True, help="Only decisions of these [default: of all].")
+@click.option(
+    "--reviewer", "reviewers", multiple=True, help="Only decisions of this reviewer; repeat for several [default: all]."
+)
 @folder_option
 @json_option
 def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) -> None:
-    """Write decisions, undos among them, into FILE: CSV or JSON lines, as its name says."""
+    """Write decisions and undos to FILE, as CSV or JSON lines by its extension."""
     count = write(_folder(folder), file, reviewers)
     if as_json:
         print_json({"file": str(file), "lines": count})
@@ -182,29 +190,30 @@ def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) 
 
 @click.command("import", epilog="Example: hazardmill review import from-ada.jsonl from-ben.csv")
 @click.argument("files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, required=True)
-@click.option("--reviewer", help="Refuse decisions of anybody else.")
+@click.option("--reviewer", help="Accept only decisions of this reviewer.")
 @folder_option
 @json_option
 def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json: bool) -> None:
-    """Take in decisions made elsewhere. Twice is as once; conflicts are told, and both sides kept.
+    """Import decisions made elsewhere.
 
-    Exit code 1 if a line was refused, or two decisions of one reviewer on one task conflict (the later one counts).
+    Importing a file twice changes nothing. Conflicts are reported, and both sides are kept. Exit code 1 if a line was
+    refused, or if two decisions of one reviewer on one task conflict (the later one counts).
     """
     result = import_files(_folder(folder), files, reviewer=reviewer)
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
-        _say_imported(result)
+        _print_imported(result)
     if result.refused or result.conflicts:
         sys.exit(1)
 
 
-def _say_imported(result: ImportSummary) -> None:
+def _print_imported(result: ImportSummary) -> None:
     click.echo(f"{result.new} new, {result.known} known, {len(result.refused)} refused")
     for line in result.refused:
         click.echo(printable(f"  {line.file}:{line.line}: {line.message} [{line.remedy}]"))
     for each in result.conflicts:
-        said = f"{each.verdict} counts, {each.other_verdict} gives way"
+        said = f"{each.verdict} counts, {each.other_verdict} does not"
         click.echo(printable(f"  conflict of {each.reviewer} on {each.item}: {said} (slip {each.slip})"))
 
 
@@ -213,15 +222,15 @@ def _say_imported(result: ImportSummary) -> None:
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="Folder to write SOURCE/recorded/reviews.jsonl to; what is there is replaced.",
+    help="Folder for SOURCE/recorded/reviews.jsonl; an existing file is replaced.",
 )
 @folder_option
 @store_option
 @json_option
 def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> None:
-    """Record what language models decided on the tasks of a store, to lie beside recorded answers.
+    """Record what language models decided in a review, to ship with recorded answers.
 
-    Reviewers whose names begin with `model-` are language models. What people decided stays in their review folder.
+    Reviewers whose names begin with `model-` are language models. Decisions of people are not recorded.
     """
     made = record_reviews(_folder(folder), load_pool(open_store(store_path)), out)
     if as_json:
@@ -236,12 +245,15 @@ def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> N
 @folder_option
 @json_option
 def unblind(folder: Path, as_json: bool) -> None:
-    """Let reviewers see what others and the judge said, from now on. There is no way back."""
+    """Show reviewers what others and the judge decided, from now on.
+
+    This cannot be undone.
+    """
     done = open_eyes(_folder(folder))
     if as_json:
         print_json({"unblinded_now": done})
     else:
-        click.echo("the review is unblinded" if done else "it was unblinded before")
+        click.echo("the review is unblinded" if done else "the review was already unblinded")
 
 
 def _folder(path: Path) -> ReviewFolder:

@@ -19,12 +19,19 @@ PORT = 8717
 
 @click.command(epilog="Example: hazardmill review serve --store demo-out/store")
 @click.option(
-    "--bind", default="127.0.0.1", show_default=True, help="IP address; but for loopback, tokens are demanded."
+    "--bind", default="127.0.0.1", show_default=True, help="IP address to listen on; any but loopback requires tokens."
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
-@click.option("--name", "names", multiple=True, help="Host name in the address that reviewers type; repeat for each.")
-@click.option("--reviewer", "reviewers", multiple=True, help="Let in only these [default: all who were given tasks].")
-@click.option("--https", is_flag=True, help="A proxy in front speaks HTTPS: send cookies over that alone.")
+@click.option(
+    "--name", "names", multiple=True, help="Host name in the address that reviewers type; repeat for several."
+)
+@click.option(
+    "--reviewer",
+    "reviewers",
+    multiple=True,
+    help="Admit only this reviewer; repeat for several [default: all with assigned tasks].",
+)
+@click.option("--https", is_flag=True, help="A proxy in front serves HTTPS: send cookies only over that.")
 @folder_option
 @store_option
 @json_option
@@ -38,21 +45,22 @@ def serve(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Serve the web app in which people review, one task a screen, by keyboard.
+    """Serve the web app for reviewing: one task per screen, by keyboard.
 
-    Tasks are given out before, with `hazardmill review assign`. A decision is on disk before it is acknowledged; stop
-    and start the server as you like. Without tokens, whoever reaches it may sign in under any name that was given
-    tasks: that is for a machine of your own. With --json the address is printed as JSON; then it serves.
+    Assign tasks first, with `hazardmill review assign`. Every decision is on disk before it is acknowledged, so the
+    server can be stopped and started at will. Without tokens, anyone who can reach it may sign in under any name with
+    assigned tasks: only for your own machine. With --json the address is printed as JSON before serving.
     """
     opened = ReviewFolder(folder)
     opened.rubric_version()
-    _given_to(opened, reviewers)
+    _check_assignments(opened, reviewers)
     try:
         from hazardmill.review.app.serve import listen, make_app, rules_for
         from hazardmill.review.app.serve import serve as serve_app
     except ImportError as error:
         raise UsageError(
-            f"the review app needs what is not installed: {error.name}", remedy="pip install 'hazardmill[review]'"
+            f"the review app needs a package that is not installed: {error.name}",
+            remedy="pip install 'hazardmill[review]'",
         ) from error
     rules = rules_for(opened, bind, names, reviewers, https=https)
     app = make_app(open_store(store_path), opened, rules)
@@ -64,32 +72,33 @@ def serve(
     else:
         click.echo(f"review at {address}")
     if rules.tokens_demanded and not https:
-        click.echo("tokens and decisions go over the network in the clear: put a proxy with HTTPS before it", err=True)
+        click.echo("tokens and decisions are sent unencrypted: put an HTTPS proxy in front", err=True)
     serve_app(app, listening)
 
 
 @click.command(epilog="Example: hazardmill review token ada")
 @click.argument("reviewer")
-@click.option("--withdraw", is_flag=True, help="Instead: take the reviewer's token back.")
+@click.option("--withdraw", is_flag=True, help="Instead: revoke the reviewer's token.")
 @folder_option
 @json_option
 def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
-    """Make a token for a reviewer, in place of an old one, and print it: it is kept as a hash and told only now.
+    """Make a token for a reviewer, replacing any earlier one, and print it.
 
-    As soon as one was made, everybody needs one to sign in, at whatever address.
+    Only a hash of it is stored, so it cannot be shown again. Once any token exists, everybody needs one to sign in, at
+    whatever address.
     """
     opened = ReviewFolder(folder)
     tokens = Tokens(opened)
     if withdraw:
         done = tokens.withdraw(reviewer)
-        said = "their sessions are over" if done else "there was none"
+        said = "token revoked, sessions ended" if done else "there was no token"
         if as_json:
             print_json({"reviewer": reviewer, "withdrawn": done})
         else:
             click.echo(f"{reviewer}: {said}")
         return
-    # A misspelt folder, or name, must not become one that holds a token.
-    _given_to(opened, (reviewer,))
+    # A misspelt folder or name must not get a token.
+    _check_assignments(opened, (reviewer,))
     made = tokens.make(reviewer)
     if as_json:
         print_json({"reviewer": reviewer, "token": made})
@@ -97,12 +106,12 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
         click.echo(made)
 
 
-def _given_to(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
-    """Refuse reviewers to whom nothing was given, and a review of which nothing was."""
+def _check_assignments(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
+    """Refuse reviewers who have no tasks, and a review in which nothing is assigned."""
     given = folder.assignments().of
     missing = [reviewer_name(name) for name in reviewers if name not in given]
     if missing or not given:
         raise UsageError(
-            f"nothing was given out to {', '.join(missing) or 'anybody'} in {folder.path}",
-            remedy="give out tasks first: hazardmill review assign --reviewer NAME",
+            f"nothing is assigned to {', '.join(missing) or 'anybody'} in {folder.path}",
+            remedy="assign tasks first: hazardmill review assign --reviewer NAME",
         )

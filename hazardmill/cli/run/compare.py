@@ -21,7 +21,7 @@ from hazardmill.text.printable import printable
 
 _REVIEW: Final = Path("review")
 _EXAMPLES: Final = 20
-"""Records that differ that are told one by one on a terminal."""
+"""The most records with different outcomes that are listed on a terminal."""
 
 
 @click.command(epilog="Example: hazardmill run compare RUN_A RUN_B --store demo-out/store --html compared.html")
@@ -32,22 +32,22 @@ _EXAMPLES: Final = 20
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write one self-contained page with all of it; nothing else is printed, unless --json is given.",
+    help="Write everything to one self-contained page, and print nothing else unless --json is given.",
 )
 @click.option(
     "--review",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder with rubric.md and decisions/ of people [default: review, if it is there].",
+    help="Folder with rubric.md and decisions/ [default: review, if it exists].",
 )
 @click.option(
     "--policy",
     type=click.Choice(["any-reject", "majority", "adjudicated"]),
     default="any-reject",
     show_default=True,
-    help="By which people approve of a task.",
+    help="When people accept a task.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @store_option
 @json_option
 def compare(
@@ -60,10 +60,10 @@ def compare(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare two runs on the same records, say by other prompts, another model or format.
+    """Compare two runs on the same records, such as by prompt, model or format.
 
-    Records are paired: what both runs have finished is compared, with paired intervals and McNemar's exact test.
-    Both runs are in one store. Exit code 3 if they have no record in common.
+    Records that both runs have finished are compared in pairs, with paired intervals and McNemar's exact test. Both
+    runs must be in one store. Exit code 3 if they have no record in common.
     """
     found = compare_runs(open_store(store_path), first, second, _review(folder), policy, ComparisonOptions(seed=seed))
     if page is not None:
@@ -78,7 +78,7 @@ def compare(
 
 
 def _review(folder: Path | None) -> Path | None:
-    """The folder of a review that there is."""
+    """Return the folder of the review; None if none was named and the default one does not exist."""
     if folder is None:
         return _REVIEW if (_REVIEW / "decisions").is_dir() else None
     # A misspelt folder must not become an empty review.
@@ -94,4 +94,4 @@ def _show(found: RunComparison) -> None:
     if found.differing:
         print_grids([records_grid(found, _EXAMPLES)])
     if found.differing > _EXAMPLES:
-        click.echo(f"and {found.differing - _EXAMPLES} more records; all of them: --html FILE or --json")
+        click.echo(f"and {found.differing - _EXAMPLES} more records; to see all, use --html FILE or --json")

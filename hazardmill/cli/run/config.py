@@ -1,4 +1,4 @@
-"""The configuration of a run that its options make."""
+"""The configuration of a run from command-line options."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import facts, named_values
+from hazardmill.cli.options import read_facts, read_named_values
 from hazardmill.cli.run_options import read_given
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, live_backend, no_server, with_deadline
+from hazardmill.runs.config_from_settings import configure_run, fit_deadline, live_backend, no_server
 from hazardmill.settings import load_settings
 
 
@@ -22,15 +22,15 @@ def new_config(
     replay: str | None,
     given: dict[str, Any],
 ) -> RunConfig:
-    """The configuration of a new run: options, then settings (docs/settings.md), then defaults.
+    """Return the configuration of a new run: options first, then settings (docs/settings.md), then defaults.
 
     Args:
         sources: Names of sources.
         inputs: ``[SOURCE=]PATH``.
         wheres: ``[SOURCE:]NAME=VALUE``.
         limits: ``[SOURCE=]N``.
-        replay: Store to answer from; empty for the run's own.
-        given: All other options by name; null or empty for those not given.
+        replay: Store to answer from; empty for the run's own, None for no replay.
+        given: All other options by name; None or empty if not given.
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
@@ -39,8 +39,8 @@ def new_config(
     values = read_given(given)
     shard = values.pop("shard", None)
     names = tuple(dict.fromkeys(sources))
-    paths, most = named_values(inputs, names, "--input"), named_values(limits, names, "--limit")
-    where = facts(wheres, names)
+    paths, most = read_named_values(inputs, names, "--input"), read_named_values(limits, names, "--limit")
+    where = read_facts(wheres, names)
     items = [
         RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
         for name in names
@@ -48,20 +48,25 @@ def new_config(
     return configure_run(load_settings(), items, values, replay=replay)
 
 
-def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
-    """A run's configuration with what options say otherwise.
+def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
+    """Return a run's configuration with the given options changed.
+
+    Args:
+        config: The configuration that the run was started with.
+        limits: ``[SOURCE=]N``.
+        given: All other options by name; None or empty if not given.
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
     """
-    values = with_deadline(read_given(given), config.deadline_s)
-    # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
+    values = fit_deadline(read_given(given), config.deadline_s)
+    # A new model replaces the old one in all stages that shared it; a stage with a model of its own keeps that.
     author = values.pop("model", None) or config.models.author
     models = {
         stage: values.pop(f"{stage}_model", None) or (author if old == config.models.author else old)
         for stage, old in config.models.model_dump().items()
     }
-    most = named_values(limits, tuple(item.source for item in config.inputs), "--limit")
+    most = read_named_values(limits, tuple(item.source for item in config.inputs), "--limit")
     inputs = [
         item.model_copy(update={"limit": _limit(most[item.source])}) if item.source in most else item
         for item in config.inputs
@@ -72,7 +77,7 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
             raise no_server(author)
         values["api_base"] = None
     if values.get("budget_usd", ...) is None:
-        # A budget that is lifted is shared with nobody.
+        # Without a limit there is nothing to share.
         values.setdefault("budget_id", None)
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
@@ -86,5 +91,5 @@ def _limit(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise click.BadParameter(f"{text!r} is no number of records", param_hint="--limit")
+        raise click.BadParameter(f"{text!r} is not a number of records", param_hint="--limit")
     return int(text)

@@ -33,10 +33,10 @@ def estimate(
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Say what `run generate` with these options will ask and cost: low, expected, high.
+    """Estimate what `run generate` with these options will ask and cost.
 
-    Sends nothing, writes nothing and needs no key. What it assumes it says; from a store whose ledger knows the models
-    it takes what was measured instead.
+    Each figure is given as low, expected and high. Nothing is sent or written, and no key is needed. The assumptions
+    are listed; if the store's ledger knows the models, measured values replace them.
     """
     config = new_config(sources, inputs, wheres, limits, replay, given)
     found = work_out(open_store(store_path, create=True), config)
@@ -48,7 +48,7 @@ def estimate(
 
 def _show(found: CostEstimate, budget: float | None) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(("Stage", "Requests", "Tokens in", "Of it cached", "Tokens out", "USD")):
+    for place, name in enumerate(("Stage", "Requests", "Tokens in", "Of these cached", "Tokens out", "USD")):
         table.add_column(name, justify="right" if place else "left", no_wrap=not place)
     for stage, spent in (*found.stages.items(), ("all", found.total)):
         table.add_row(stage, *_cells(spent))
@@ -80,7 +80,7 @@ def _usd(figures: Range) -> str:
 
 def _verdict(usd: Range, budget: float) -> str:
     if usd.high <= budget:
-        return "suffices even for the dearest case"
+        return "suffices even in the dearest case"
     if usd.expected <= budget:
-        return "suffices for what is expected, not for the dearest case"
+        return "suffices in the expected case, but not in the dearest"
     return "will be reached before the run ends" if usd.low > budget else "is likely to be reached before the run ends"

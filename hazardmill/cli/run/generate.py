@@ -33,10 +33,10 @@ def generate(
 ) -> None:
     """Turn records of one or more sources into tasks.
 
-    What it will cost, `hazardmill run estimate` says beforehand, by the same options. With --budget-usd nothing is
-    sent that could cost more than is left: the run then stops, and `run resume` with a larger budget goes on.
+    `hazardmill run estimate`, with the same options, predicts the cost. With --budget-usd no request is sent that could
+    cost more than is left: the run stops, and `run resume` with a larger budget continues it.
     """
-    # Its help is quick: what runs need takes a second to import.
+    # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.config import new_config
     from hazardmill.cli.run.work import resumable, work_and_show
     from hazardmill.runs.run import Run

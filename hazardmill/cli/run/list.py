@@ -10,7 +10,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.reporting.numbers import usd
-from hazardmill.runs.status import RunSummary, listed_runs
+from hazardmill.runs.status import RunSummary, summarize_runs
 from hazardmill.store_access import open_store
 
 
@@ -18,8 +18,8 @@ from hazardmill.store_access import open_store
 @store_option
 @json_option
 def list_runs(store_path: Path | None, as_json: bool) -> None:
-    """List the runs of a store, oldest first: state, outcomes so far, what each paid itself, duration, parent."""
-    runs = listed_runs(open_store(store_path))
+    """List the runs of a store, oldest first: state, outcomes, own cost, duration, parent."""
+    runs = summarize_runs(open_store(store_path))
     if as_json:
         print_json([_flat(run) for run in runs])
         return
@@ -46,7 +46,7 @@ def _line(run: RunSummary) -> str:
 
 
 def _paid_text(run: RunSummary) -> str:
-    """``0.0123 USD, 4,300 + 1,200 tokens``; where the cost is unknown, the most it can have been."""
+    """Render cost and tokens, ``0.0123 USD, 4,300 + 1,200 tokens``; for an unknown cost its upper bound."""
     paid = run.paid
     text = usd(paid.usd) if paid.usd is not None else f"unknown cost, at most {usd(paid.usd_upper)}"
     prompt, completion = (

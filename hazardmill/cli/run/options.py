@@ -1,4 +1,4 @@
-"""The options that make a run's configuration."""
+"""Options that make the configuration of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
         raise click.BadParameter(f"{error.message}: {error.remedy}", context, option) from error
 
 
-_LIMIT = click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="At most so many records.")
+_LIMIT = click.option(
+    "--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="Maximum number of records to take."
+)
 
 _SETTINGS = [*options_from(ModelOptions), *options_from(RunConfig)]
 
@@ -35,16 +37,20 @@ _SELECTION = [
         "inputs",
         multiple=True,
         metavar="[SOURCE=]PATH",
-        help="File or folder to read the source's records from; without it, those in the store.",
+        help="File or folder to read the source's records from [default: the records in the store].",
     ),
     click.option(
-        "--where", "wheres", multiple=True, metavar="[SOURCE:]NAME=VALUE", help="Only records with this fact."
+        "--where",
+        "wheres",
+        multiple=True,
+        metavar="[SOURCE:]NAME=VALUE",
+        help="Only records with this fact; repeat for several.",
     ),
     click.option(
         "--shard",
         metavar="K/N",
         callback=_shard,
-        help="Of these, only the Kth of N shards, by record id: N runs, one a shard, share the work on one store.",
+        help="Only the Kth of N shards, by record id: N runs, one per shard, share the work on one store.",
     ),
 ]
 
@@ -60,5 +66,5 @@ def generation_options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def preview_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options of a new run, except for how many records it takes."""
+    """Add the options of a new run, except for the number of records."""
     return apply([*_SELECTION, *_SETTINGS, replay_option], function)

@@ -17,7 +17,7 @@ from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.progress import RunProgress
 from hazardmill.cli.run.config import new_config
 from hazardmill.cli.run.options import preview_options
-from hazardmill.cli.run.work import resumable, show_spent, tell_unrecorded
+from hazardmill.cli.run.work import resumable, show_spent, warn_unrecorded
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
 from hazardmill.ingest.intake import shelve
 from hazardmill.report.cost import cost
@@ -36,9 +36,14 @@ _AGAIN: Final = "then preview again: nothing is kept without --keep"
 @click.command(epilog="Example: hazardmill run preview --source neiss --input neiss2019.tsv --model openai/gpt-4o-mini")
 @preview_options
 @click.option(
-    "--n", "number", type=click.IntRange(1), default=3, show_default=True, help="Records of each source, the first."
+    "--n",
+    "number",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Number of records per source, from the first on.",
 )
-@click.option("--keep", is_flag=True, help="Keep the run in the store; else records and answers are gone afterwards.")
+@click.option("--keep", is_flag=True, help="Keep the run in the store; otherwise records and answers are discarded.")
 @store_option
 @json_option
 def preview(
@@ -52,11 +57,11 @@ def preview(
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Show what `run generate` with these options makes of the first records, step by step.
+    """Show step by step what `run generate` makes of the first records.
 
-    Each record goes through all stages, and each step is shown as it comes: the record, what was found in it, the code
-    of each draft, what each check and the judge said, both plans. What is asked is paid for. Nothing is stored unless
-    --keep is given: then it is a run like any other, and its answers are not paid for again.
+    Takes the same options. Each record goes through all stages, and each step is shown as it comes: the record, the
+    danger found in it, the code of each draft, what each check and the judge said, both plans. Requests are paid for.
+    Nothing is stored unless --keep is given: then it is a run like any other, and its answers are not paid for again.
     """
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
@@ -65,18 +70,20 @@ def preview(
             _preview(place, config, run_id, kept=True, as_json=as_json)
         return
     if given["budget_id"] is not None:
-        raise click.UsageError("runs on one store share a budget: give --keep with --budget-id, or leave it out")
-    with _thrown_away(place, config) as (store, config):
+        raise click.UsageError(
+            "only runs in the store can share a budget: give --keep with --budget-id, or leave out --budget-id"
+        )
+    with _temporary_store(place, config) as (store, config):
         _preview(store, config, run_id, kept=False, as_json=as_json)
 
 
 @contextmanager
-def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunConfig]]:
-    """A store that is gone afterwards, with the records that a run on ``place`` would take from it.
+def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunConfig]]:
+    """Yield a temporary store, with the records that a run on ``place`` would take from it, and its configuration.
 
     Raises:
         InputError: There is no record.
-        HazardmillError: Whatever the block raised, with a remedy that speaks of nothing that is gone.
+        HazardmillError: Whatever the block raised, with a remedy that does not mention the temporary store.
     """
     find_records(place, config)
     records = [record for item in config.inputs if item.path is None for record in records_of(place, item)]
@@ -95,35 +102,35 @@ def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunCo
         error.remedy = f"give it a larger --budget-usd, {_AGAIN}"
         raise
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'mend that'}; {_AGAIN}"
+        error.remedy = f"{error.remedy or 'fix that'}; {_AGAIN}"
         raise
     except StoreError as error:
         if error.file is not None and Path(error.file) == config.replay_store:
             raise
-        remedy = "make room in the folder of temporary files, or give --keep and --store"
-        raise StoreError(f"the preview has no place to work in: {error.message}", remedy=remedy) from error
+        remedy = "make room in the folder for temporary files, or give --keep and --store"
+        raise StoreError(f"the preview has no room to work: {error.message}", remedy=remedy) from error
 
 
 def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_json: bool) -> None:
-    """Work a run through, and show its steps as they come, or all of it at its end."""
+    """Work through a run, and show its steps as they come; as JSON, all of them at the end."""
     run, _ = Run.start(store, config, run_id)
     # Wider lines are hard to read.
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
-    told = Preview(run.selection, _nothing if as_json else _print, width)
+    told = Preview(run.selection, _print_nothing if as_json else _print, width)
     try:
         with run.under_way():
             asyncio.run(_work(run, told, RunProgress(len(run.selection), quiet=as_json)))
     finally:
         told.broken_off()
     if as_json:
-        print_json(_whole(run, kept))
+        print_json(_to_json(run, kept))
         return
     click.echo()
     show_spent(store, run_id)
     if kept:
         click.echo(f"kept as run {run_id} in {store.address}")
     else:
-        click.echo("nothing is kept: with --keep the run is, and its answers are not paid for again")
+        click.echo("nothing was kept; --keep keeps the run, and its answers are not paid for again")
 
 
 async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
@@ -133,11 +140,11 @@ async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
     async with run.session(progress.on_retry, told) as session:
         await session.work_through(run.batches(), told.ended)
-    tell_unrecorded(session.unrecorded)
+    warn_unrecorded(session.unrecorded)
 
 
-def _whole(run: Run, kept: bool) -> dict[str, Any]:
-    """All that there is to say of the run, as JSON values: of each record what ``hazardmill why`` says."""
+def _to_json(run: Run, kept: bool) -> dict[str, Any]:
+    """Return everything about the run as JSON values; for each record, what ``hazardmill why`` shows."""
     stories = [build_story(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
     return {
         "run_id": run.run_id,
@@ -152,5 +159,5 @@ def _print(text: str) -> None:
     click.echo(text, nl=False)
 
 
-def _nothing(text: str) -> None:
-    """Show nothing."""
+def _print_nothing(text: str) -> None:
+    """Ignore the text."""

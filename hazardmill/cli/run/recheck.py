@@ -22,13 +22,13 @@ from hazardmill.text.printable import printable
 @store_option
 @json_option
 def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path | None, as_json: bool) -> None:
-    """Execute the drafts of runs again, and compare every verdict and proof with what the store says.
+    """Execute the drafts of runs again, and compare the results with the store.
 
-    Without RUN_ID all runs are checked. Nothing is written. What differs was made by another version, by a machine with
-    less time or memory, or is damaged. The digest is equal for equal verdicts, on every machine. On several machines:
-    docs/scaling.md.
+    Every verdict and proof is compared; nothing is written. Without RUN_ID all runs are checked. What differs was made
+    by another version, by a machine with less time or memory, or is damaged. The digest is equal for equal verdicts, on
+    every machine. To spread the work over several machines: docs/scaling.md.
 
-    Exit code 1 if anything differs, or if there is no jail here; 3 if there is no such draft.
+    Exit code 1 if anything differs, or if there is no jail here; 3 if there is no draft to check.
     """
     store = open_store(store_path)
     profile = jail or load_settings().jail
@@ -47,7 +47,7 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
 
 
 def _show(found: RecheckSummary) -> None:
-    click.echo(f"{found.drafts} drafts executed anew in {', '.join(found.jails)}: {found.accepted} pass every check")
+    click.echo(f"{found.drafts} drafts executed again in {', '.join(found.jails)}: {found.accepted} pass every check")
     click.echo(f"digest of all verdicts: {found.digest}")
     click.echo(f"different from what the store says: {found.differing}")
     for each in found.differences:

@@ -17,18 +17,18 @@ from hazardmill.store_access import open_store
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="Folder to write SOURCE/recorded/answers.jsonl.zst to; what is there is replaced.",
+    help="Folder for SOURCE/recorded/answers.jsonl.zst; an existing file is replaced.",
 )
 @store_option
 @json_option
 def record(run_ids: tuple[str, ...], out: Path, store_path: Path | None, as_json: bool) -> None:
-    """Record the answers of runs, so that the same records can be run again without a model.
+    """Record the answers of runs, to run the same records again without a model.
 
-    Of every record that came to an end all answers are written, those of failed drafts and of refusals too. They are
-    found by record, stage, round, draft, repair turn and sample, also after a prompt was edited. To run from them:
-    `hazardmill run generate --model recorded --recordings FOLDER`.
+    For every finished record all answers are written, including those of failed drafts and refusals. They are found by
+    record, stage, round, draft, repair turn and sample, even after a prompt was edited. To run from them: `hazardmill
+    run generate --model recorded --recordings FOLDER`.
 
-    A child run has paid only for what changed: name its parents behind it. Exit code 3 if there is nothing to record.
+    A child run has paid only for what changed, so name its parents after it. Exit code 3 if there is nothing to record.
     """
     made = record_runs(open_store(store_path), list(run_ids), out)
     if as_json:

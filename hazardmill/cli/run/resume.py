@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hazardmill.cli.options import json_option, store_option
-from hazardmill.cli.run.config import otherwise
+from hazardmill.cli.run.config import override_config
 from hazardmill.cli.run.options import settings_options
 from hazardmill.cli.run.work import resumable, work_and_show
 from hazardmill.runs.run import Run
@@ -18,7 +18,9 @@ from hazardmill.store_access import open_store
 
 @click.command(epilog="Example: hazardmill run resume generate-20260131-235959-1a2b3c")
 @click.argument("run_id")
-@click.option("--child", is_flag=True, help="Start a run of its own with what changed; it reuses what did not.")
+@click.option(
+    "--child", is_flag=True, help="Start a new run with the changes; it reuses everything they do not affect."
+)
 @click.option("--child-id", help="Name of the child run [default: from the time].")
 @settings_options
 @store_option
@@ -32,12 +34,12 @@ def resume(
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Go on with a run that was stopped or killed; what is done or paid for is not done again.
+    """Resume a run that was stopped or killed; nothing is done or paid for twice.
 
-    A run goes on with the settings it was started with; options may repeat them. What alters no result (budget, limits,
-    deadline, timeout, batch size, concurrency, cross-check share) may differ, and then holds for later resumes too.
-    Where anything else differs, or prompts, the jail's layers or hazardmill changed meanwhile, it says what, and does
-    nothing: `--child` starts a run of its own on the same records.
+    A run keeps the settings it was started with; options may repeat them. Options that do not alter results (budget,
+    limits, deadline, timeout, batch size, concurrency, cross-check share) may differ, and then apply to later resumes
+    too. If anything else differs, or prompts, the jail's layers or hazardmill have changed, the command lists the
+    changes and does nothing: `--child` starts a new run on the same records.
     """
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")
@@ -45,10 +47,12 @@ def resume(
     with resumable(store, run_id, begun=False):
         store.recover()
     found = Run.load(store, run_id)
-    config = otherwise(found.config, limits, given)
+    config = override_config(found.config, limits, given)
     if found.made.unknown and not as_json:
         names = " and ".join(found.made.unknown)
-        click.echo(f"run {run_id} does not say with which {names} it was started: not compared", err=True)
+        click.echo(
+            f"run {run_id} does not record which {names} it was started with, so these are not compared", err=True
+        )
     if child:
         child_id = child_id or new_run_id("generate")
         with resumable(store, child_id, begun=False):
@@ -57,6 +61,6 @@ def resume(
             started, intakes, f"run {started.run_id}, a child of {run_id}: {len(started.selection)} records", as_json
         )
         return
-    going_on = found.resumed(config)
+    going_on = found.resume(config)
     pending = len(going_on.pending())
     work_and_show(going_on, (), f"run {run_id}: {pending} of {len(going_on.selection)} records are left", as_json)

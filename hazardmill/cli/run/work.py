@@ -1,4 +1,4 @@
-"""Working through a run in this process, with progress, and showing what came of it."""
+"""Works through a run in this process, with progress, and shows the results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.options import lens_of, print_json
+from hazardmill.cli.options import print_json, write_lens
 from hazardmill.cli.progress import RunProgress
 from hazardmill.cli.rejects import show_rejects
 from hazardmill.errors import (
@@ -30,7 +30,7 @@ from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.report.wording import usd_per_task, usd_sum
 from hazardmill.reporting.numbers import plural, share, usd
-from hazardmill.runs.budgets import enough
+from hazardmill.runs.budgets import suggest_budget
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -45,7 +45,7 @@ def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dic
     Args:
         run: The run.
         quiet: Whether to show no progress.
-        afterwards: The command that does what else was asked for, told with the one that goes on with a stopped run.
+        afterwards: The command to run after the run is resumed, for the error message of a stopped run.
 
     Returns:
         Records by outcome.
@@ -56,28 +56,28 @@ def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dic
         StoreLocked: Another process works on the run.
         CorruptStore, SchemaMismatch: The store cannot be read.
     """
-    _tell_missing_engines(run)
-    with resumable(run.store, run.run_id, afterwards, wanted=lambda: _wanted(run)), run.under_way():
+    _warn_missing_engines(run)
+    with resumable(run.store, run.run_id, afterwards, wanted=lambda: _suggest_budget(run)), run.under_way():
         asyncio.run(_work(run, quiet))
     return run.counts()
 
 
-def _tell_missing_engines(run: Run) -> None:
-    """Say which engines a cross-check will do without: tasks only say so one by one."""
+def _warn_missing_engines(run: Run) -> None:
+    """Report once which engines a cross-check has to do without."""
     missing = [engine for engine in ENGINES if not available(engine)] if run.config.cross_check else []
     if missing:
         are = "are" if len(missing) > 1 else "is"
         click.echo(
-            f"cross-check: {' and '.join(missing)} {are} not installed, and will not be asked "
-            f"[pip install 'hazardmill[{','.join(missing)}]', in a checkout make engines; docs/licences.md]",
+            f"cross-check: {' and '.join(missing)} {are} not installed and will be skipped "
+            f"[pip install 'hazardmill[{','.join(missing)}]', or in a checkout make engines; docs/licences.md]",
             err=True,
         )
 
 
-def _wanted(run: Run) -> float | None:
-    """USD that should bring the run to its end."""
+def _suggest_budget(run: Run) -> float | None:
+    """Return a budget, in USD, that should suffice to finish the run; None if it has no limit."""
     limit = run.config.budget_usd
-    return None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+    return None if limit is None else suggest_budget(run.store, run.run_id, limit, len(run.selection))
 
 
 @contextmanager
@@ -89,18 +89,19 @@ def resumable(
     begun: bool = True,
     wanted: Callable[[], float | None] = lambda: None,
 ) -> Iterator[None]:
-    """Say of whatever ends a run early how to go on with it.
+    """Add to any error that ends a run early how to resume it.
 
     Args:
-        store: Its store.
+        store: The store of the run.
         run_id: The run.
-        afterwards: The command that does what else was asked for.
-        begun: Whether the run is there; if not, it is looked for: what ends a start can come before or after that.
-        wanted: Works out the budget to go on with, where the one it had is reached.
+        afterwards: The command to run after the run is resumed.
+        begun: Whether the run is already in the store. If not, it is looked up: an error while it starts can come
+            before or after it is written.
+        wanted: Returns the budget to suggest, in USD, if the current one is used up.
 
     Raises:
-        RunStopped: The run was interrupted, or the disk refused: what it holds is whole.
-        HazardmillError: Any other error as it came; those of a provider, and stops on purpose, say how to go on.
+        RunStopped: The run was interrupted, or the disk refused; what it holds is whole.
+        HazardmillError: Any other error as it came; those of a provider, and deliberate stops, say how to resume.
     """
 
     def go_on_with(*options: object) -> str:
@@ -114,21 +115,23 @@ def resumable(
     except (KeyboardInterrupt, asyncio.CancelledError):
         if not (begun or _is_there(store, run_id)):
             raise
-        raise RunStopped(f"run {run_id} was interrupted; what it had is kept", remedy=f"go on with: {go_on}") from None
+        raise RunStopped(
+            f"run {run_id} was interrupted; its progress is kept", remedy=f"resume with: {go_on}"
+        ) from None
     except BudgetReached as error:
         usd = wanted()
         more = () if usd is None else ("--budget-usd", f"{usd:g}")
-        error.remedy = f"what was paid for is kept; go on with a larger budget: {go_on_with(*more)}"
+        error.remedy = f"what was paid for is kept; resume with a larger budget: {go_on_with(*more)}"
         raise
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'mend that'}; then: {go_on}"
+        error.remedy = f"{error.remedy or 'fix that'}; then: {go_on}"
         raise
     except (StoreLocked, CorruptStore, SchemaMismatch):
         raise
     except StoreError as error:
         if not (begun or _is_there(store, run_id)):
             raise
-        remedy = f"{error.remedy or 'mend that'}; then: {go_on}"
+        remedy = f"{error.remedy or 'fix that'}; then: {go_on}"
         raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
 
 
@@ -148,24 +151,28 @@ async def _work(run: Run, quiet: bool) -> None:
     with RunProgress(sum(map(len, batches)), quiet=quiet) as progress:
         async with run.session(progress.on_retry) as session:
             await session.work_through(batches, progress)
-    tell_unrecorded(session.unrecorded)
+    warn_unrecorded(session.unrecorded)
     older = older_answers(run.store, run.run_id)
     if older is not None:
         click.echo(older, err=True)
 
 
-def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
-    """Say of records that stay pending why, the first few one by one."""
+def warn_unrecorded(errors: Sequence[NotRecorded]) -> None:
+    """Print why records stay pending, one line for each of the first few."""
     for error in errors[:_REASONS_SHOWN]:
         click.echo(f"stays pending: {error}", err=True)
     if len(errors) > _REASONS_SHOWN:
-        click.echo(f"and {len(errors) - _REASONS_SHOWN} more, for which no answer is recorded", err=True)
+        click.echo(f"and {len(errors) - _REASONS_SHOWN} more without a recorded answer", err=True)
 
 
 def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, Any] | None = None) -> None:
     """Print funnel and cost of runs, as tables or as one JSON value, then ``extra`` line by line.
 
-    Of ``extra``, a ``path`` with its ``count`` of things is one line, and null is none.
+    Args:
+        store: The store of the runs.
+        run_ids: Their ids.
+        as_json: Whether to print one JSON value, which includes ``extra``.
+        extra: Further results by name. A dict with ``path`` and ``count`` becomes one line; None is left out.
     """
     losses, spent = funnel_and_cost(store, run_ids)
     if as_json:
@@ -182,7 +189,7 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
 
 
 def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
-    """Print in one line what a run has spent so far, how sure that is, and what a task of it cost."""
+    """Print one line with what a run has spent so far, how certain that is, and the cost per task."""
     found = store.query(lambda views: cost(views, [run_id]))
     paid = found.paid
     unknown = f", of {plural(paid.usd.unknown, 'request')} unknown" if paid.usd.unknown else ""
@@ -192,19 +199,19 @@ def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
         f"spent: {usd(paid.usd.known)}{unknown}; at most {most}",
         f"overrun: {overrun}",
         f"input from the cache: {share(paid.cache_hit_share)}",
-        f"a validated task: {usd_per_task(found)}",
+        f"per validated task: {usd_per_task(found)}",
     ]
     click.echo("; ".join(parts), err=err)
 
 
 def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: bool) -> None:
-    """Work a run through and show what came of it.
+    """Work through a run and show its results.
 
     Args:
         run: The run.
-        intakes: What was read of its inputs just now.
-        begins: What to say of it beforehand.
-        as_json: Whether the outcome is all that is printed, as JSON.
+        intakes: What was just read from its inputs.
+        begins: The line to print before the work.
+        as_json: Whether to print only the result, as JSON.
     """
     if not as_json:
         click.echo(begins, err=True)
@@ -215,14 +222,14 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
         if not as_json:
             show_spent(run.store, run.run_id, err=True)
         raise
-    lens_of(run.store)
+    write_lens(run.store)
     show(run.store, [run.run_id], as_json=as_json)
     if not as_json:
         show_spent(run.store, run.run_id)
 
 
 def _show_losses(intakes: tuple[Intake, ...]) -> None:
-    """Print what of each input came to no record, and the first of these."""
+    """Print how many items of each input did not become records, with the first of them."""
     for intake in intakes:
         if intake.counts.rejects or intake.counts.repeats:
             click.echo(f"  {intake.source}: {intake.counts.rejects} rejects, {intake.counts.repeats} repeats", err=True)

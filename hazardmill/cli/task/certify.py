@@ -25,19 +25,25 @@ from hazardmill.text.printable import printable
 
 @click.command(epilog="Example: hazardmill task certify demo-out/tasks/TASK --twin twin.json")
 @click.argument("name", metavar="TASK")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the certificate.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the certificate to FILE."
+)
 @click.option(
     "--twin",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the contrast twin: the task in circumstances in which the unsafe plan is safe.",
+    help="Write the contrast twin: the task in circumstances where the unsafe plan is safe.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Most expansions of a search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of a search.",
 )
-@click.option("--imported", is_flag=True, help="Count what fails as findings [default: if the task says so].")
+@click.option("--imported", is_flag=True, help="Count failures as findings [default: if the task says so].")
 @click.option(
-    "--unavoidable", is_flag=True, help="The danger is declared such that no plan avoids it [default: if it is]."
+    "--unavoidable", is_flag=True, help="Treat the danger as declared unavoidable [default: if the task declares it]."
 )
 @click.option("--strict", is_flag=True, help="Exit code 1 for findings too.")
 @store_option
@@ -53,13 +59,13 @@ def certify(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Prove what can be proved of a task, claim by claim.
+    """Prove what can be proved about a task, claim by claim.
 
-    TASK is a task folder, a task.json, or the id of a stored task. Each claim holds, fails or is not decided; what
-    shows it stands below it. JSON is as in certificate.schema.json.
+    TASK is a task folder, a task.json, or the id of a stored task. Each claim holds, fails or is not decided, and its
+    evidence stands below it. The JSON follows certificate.schema.json.
 
-    Exit code 1 if a claim that fails refuses the task, if the search gave up at its limit, or if there is no twin to
-    write; 3 if TASK cannot be read.
+    Exit code 1 if a failed claim refuses the task, if the search gave up at its limit, or if there is no twin to write;
+    3 if TASK cannot be read.
     """
     document = find_task(name, store_path)
     unavoidable = unavoidable or is_unavoidable(name, store_path)
@@ -83,7 +89,7 @@ def certify(
 
 
 def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
-    """A certificate for people."""
+    """Render a certificate for people, claim by claim."""
     yield printable(f"{document.name}: document {certificate.document_hash[:12]}")
     counts: Counter[str] = Counter()
     for line in certificate.lines:
@@ -103,7 +109,7 @@ def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write JSON to a file.
+    """Write a value to a file, as JSON.
 
     Raises:
         InputError: The file cannot be written.
@@ -112,5 +118,5 @@ def write_json(path: Path, value: object) -> None:
         path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"cannot write here: {error.strerror}", file=str(path), remedy="name a file that can be written"
+            f"cannot write here: {error.strerror}", file=str(path), remedy="name a writable file"
         ) from error

@@ -24,24 +24,30 @@ from hazardmill.verification.batch_counts import CheckCounts
 @click.command(epilog="Example: hazardmill task check demo-out/tasks --out checked")
 @click.argument("place", metavar="CODE.py|DIR", type=click.Path(path_type=Path))
 @click.option(
-    "--unavoidable", is_flag=True, help="The danger is declared such that no plan avoids it [default: if it is]."
+    "--unavoidable", is_flag=True, help="Treat the danger as declared unavoidable [default: if the task declares it]."
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="Most expansions of a search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DRAFT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of a search.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 3_600, min_open=True),
     default=10.0,
     show_default=True,
-    help="Seconds that the code of one file may run.",
+    help="Time limit for the code of one file, in seconds.",
 )
 @click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile [default: setting `jail`].")
-@click.option("--jobs", type=click.IntRange(1), help="Processes [default: one a core, if there is work for them].")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Number of processes [default: one per core, if there is work for them]."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="New or empty folder for the task folders of what is accepted [default: nothing is written].",
+    help="New or empty folder for the task folders of accepted files [default: nothing is written].",
 )
 @json_option
 def check(
@@ -54,13 +60,13 @@ def check(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the code of tasks in the jail and prove what is to be proved.
+    """Run the code of tasks in the jail, with all execution checks.
 
-    CODE.py is a module as the author stage writes it; DIR holds such modules at any depth, task folders included. Each
-    goes through policy, jail, document, both plans, certificate and PDDL, and the first check that fails is told in
-    the words that the author would get.
+    CODE.py is a module as the author stage writes it; DIR holds such modules at any depth, including task folders. Each
+    goes through policy, jail, document, both plans, certificate and PDDL; the first check that fails is reported in the
+    words that the author would get.
 
-    Exit code 1 if a file is not accepted, or if there is no jail here, 3 if there is nothing to check.
+    Exit code 1 if a file is not accepted, or if there is no jail here; 3 if there is nothing to check.
     """
     terms = CheckSettings(jail or load_settings().jail, timeout, limit)
     work = find_work(place, out, unavoidable)
@@ -88,7 +94,7 @@ def check(
 
 
 def _counts_in_words(counts: CheckCounts) -> Iterator[str]:
-    """Lines for people."""
+    """Render the counts for people."""
     failed = counts.files - counts.accepted - counts.unknown
     unknown = f", not known: {counts.unknown}" if counts.unknown else ""
     yield f"files: {counts.files}; accepted: {counts.accepted}, failed: {failed}{unknown}"
@@ -97,7 +103,7 @@ def _counts_in_words(counts: CheckCounts) -> Iterator[str]:
 
 
 def in_words(result: CheckedFile) -> Iterator[str]:
-    """One file for people."""
+    """Render the result for one file for people."""
     if result.accepted:
         plans = f"safe {result.safe_plan or 'none'}; unsafe {result.unsafe_plan or 'none'}"
         notes = "".join(

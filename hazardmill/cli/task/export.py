@@ -23,20 +23,20 @@ from hazardmill.text.printable import printable
 @click.option(
     "--augmented",
     is_flag=True,
-    help="With pddl: write danger as a numeric fluent; the basic problem shows none of it.",
+    help="With pddl: write danger as a numeric fluent; the basic problem has none.",
 )
 @click.option(
     "--goal",
     type=click.Choice(["basic", "safe", "unsafe"]),
     default="safe",
     show_default=True,
-    help="What the goal of an augmented problem asks of the danger.",
+    help="What the goal of an augmented problem requires of the danger.",
 )
 @click.option(
-    "--rename", is_flag=True, help="With pddl: rename what it cannot tell apart, by a table kept in the sidecar."
+    "--rename", is_flag=True, help="With pddl: rename what it cannot tell apart; the sidecar keeps the table."
 )
-@click.option("--lossy", is_flag=True, help="With despite: write what a folder cannot say as nearly as it can.")
-@click.option("--force", is_flag=True, help="With despite: write over folders that hold something else.")
+@click.option("--lossy", is_flag=True, help="With despite: approximate what a folder cannot express.")
+@click.option("--force", is_flag=True, help="With despite: overwrite folders that hold something else.")
 @store_option
 @json_option
 def export(
@@ -51,15 +51,15 @@ def export(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Write a task as PDDL, or tasks as folders of DESPITE.
+    """Export a task as PDDL, or tasks as DESPITE folders.
 
-    TASK is a task folder, a task.json, or the id of a stored task; with despite also a folder above task folders, or
-    nothing for all tasks of the store.
+    TASK is a task folder, a task.json, or the id of a stored task; with despite it may also be a folder above task
+    folders, or missing for all tasks of the store.
 
-    PDDL is domain.pddl, problem.pddl and the sidecar dangers.json. Bounds of integers stand in the sidecar only,
-    because PDDL has none. An augmented problem is for planners and has no sidecar: read back with one, its dangers
-    would count twice. A folder of DESPITE is code.py, both PDDL files and metadata.json. Exit code 1 if the format
-    cannot say a task.
+    PDDL is domain.pddl, problem.pddl and the sidecar dangers.json, which also holds the bounds of integers, because
+    PDDL has none. An augmented problem is for planners and has no sidecar: read back with one, its dangers would count
+    twice. A DESPITE folder is code.py, both PDDL files and metadata.json. Exit code 1 if the format cannot express a
+    task.
     """
     if language == "despite":
         if augmented or rename:
@@ -103,4 +103,4 @@ def _show(summary: DespiteExport, lossy: bool) -> None:
             shown = printable(f"{example['task']}: {example['message']}")
             click.echo(f"  {title}, {rule}: {entry['tasks']}, such as {shown}")
     if summary.refusals and not lossy:
-        click.echo("  what a folder cannot say is written as nearly as it can with --lossy")
+        click.echo("  --lossy approximates what a folder cannot express")

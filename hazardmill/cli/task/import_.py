@@ -24,33 +24,32 @@ _EVERY_S: Final = 3.0
     "import",
     epilog="Example: hazardmill task import --from pddl domain.pddl problem.pddl --dangers dangers.json --out soup",
 )
-@click.option(
-    "--from", "language", type=click.Choice(["pddl", "despite"]), required=True, help="What the task is written in."
-)
+@click.option("--from", "language", type=click.Choice(["pddl", "despite"]), required=True, help="The format to read.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--dangers",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="With pddl: JSON of what PDDL cannot say: context, bounds, danger entries and their limit"
+    help="With pddl: JSON with what PDDL cannot express: context, bounds, danger entries and their limit"
     " (sidecar.schema.json).",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Task folder to write; with despite the folder for all of them [default: nothing is written].",
+    help="Task folder to write; with despite, the folder above them [default: nothing is written].",
 )
-@click.option("--jobs", type=click.IntRange(1), help="With despite: processes [default: one a core].")
+@click.option("--jobs", type=click.IntRange(1), help="With despite: number of processes [default: one per core].")
 @json_option
 def import_(
     language: str, paths: tuple[Path, ...], dangers: Path | None, out: Path | None, jobs: int | None, as_json: bool
 ) -> None:
-    """Make task folders of PDDL and its sidecar of dangers, or of folders of DESPITE.
+    """Import tasks from PDDL with a sidecar of dangers, or from DESPITE folders.
 
-    With pddl, PATHS are the files of the domain and of the problem. With despite, it is one folder with a code.py,
-    or one above thousands; their code runs in the jail, and what could be better about a task is a finding.
+    With pddl, PATHS are the domain file and the problem file. With despite, it is one folder with a code.py, or one
+    above thousands; their code runs in the jail, and what could be better about a task is reported as a finding.
 
-    Exit code 1 if one of several folders failed, 3 if what is named cannot be read, or says what tasks cannot.
+    Exit code 1 if one of several folders failed; 3 if the input cannot be read, or says something that tasks cannot
+    express.
     """
     if language == "despite":
         if len(paths) != 1 or dangers is not None:
@@ -96,7 +95,7 @@ def _import_despite(root: Path, out: Path | None, jobs: int | None, as_json: boo
 
 
 class _ImportProgress:
-    """A line every few seconds on standard error; on a terminal always the same one."""
+    """Prints a line every few seconds on standard error; on a terminal it overwrites the last one."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -110,11 +109,11 @@ class _ImportProgress:
             return
         self._last = now
         text = f"{done}/{self._total} folders: {summary.imported} imported, {len(summary.failures)} failed"
-        # On a terminal each line is written over the last.
+        # On a terminal each line overwrites the last.
         click.echo(f"\r{text}" if self._terminal else text, err=True, nl=not self._terminal)
 
     def close(self) -> None:
-        """Leave the line that is written over."""
+        """End the line that is being overwritten."""
         if self._terminal:
             click.echo(err=True)
 
@@ -128,7 +127,7 @@ def _show(summary: ImportCounts, out: Path | None, as_json: bool) -> None:
         mend = f" [{failure.mend}]" if failure.mend else ""
         click.echo(printable(f"{failure.folder}{line}: {failure.reason}: {failure.message}{mend}"), err=True)
     if len(summary.failures) > _SHOWN_FAILURES:
-        click.echo(f"... and {len(summary.failures) - _SHOWN_FAILURES} more (all of them: --json)", err=True)
+        click.echo(f"... and {len(summary.failures) - _SHOWN_FAILURES} more (--json lists all)", err=True)
     told = summary.to_json()
     click.echo(f"folders: {told['folders']}; imported: {told['imported']}, failed: {told['failed']}")
     for title, counts in (("failed", told["refusals"]), ("findings", told["findings"])):

@@ -35,20 +35,28 @@ _LONGEST: Final = 160
 @click.command(epilog="Example: hazardmill task lint demo-out/tasks")
 @click.argument("place", metavar="DIR|STORE", type=click.Path(path_type=Path))
 @click.option(
-    "--limit-examples", type=click.IntRange(0), default=3, show_default=True, help="Most examples to show a rule."
+    "--limit-examples",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Maximum number of examples per rule.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="Most expansions of a search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DRAFT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of a search.",
 )
-@click.option("--imported", is_flag=True, help="Count what fails as findings [default: of tasks that say so].")
+@click.option("--imported", is_flag=True, help="Count failures as findings [default: for tasks that say so].")
 @click.option("--strict", is_flag=True, help="Exit code 1 for findings too.")
-@click.option("--gate", is_flag=True, help="Exit code 1 too unless every gate of the corpus is passed.")
+@click.option("--gate", is_flag=True, help="Exit code 1 too unless the corpus passes every gate.")
 @click.option(
     "--threshold",
     "settings",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="What a gate insists on; repeat for several. `enough` is the fewest tasks of which shares say anything.",
+    help="Threshold of a gate; repeat for several. `enough` is the fewest tasks for which shares are computed.",
 )
 @json_option
 def lint(
@@ -61,14 +69,14 @@ def lint(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Count what is wrong with many tasks, by rule, with examples.
+    """Count problems across many tasks, by rule, with examples.
 
-    DIR is a folder with task folders in it, at any depth; STORE is the folder of a store. The rules are the claims of a
-    certificate, and what shows when tasks are compared: see docs/formalism.md. The gates hold figures of the whole
-    corpus against thresholds: see docs/report.md.
+    DIR is a folder with task folders at any depth; STORE is the folder of a store. The rules are the claims of a
+    certificate, and others that compare tasks: docs/formalism.md. The gates hold figures of the whole corpus against
+    thresholds: docs/report.md.
 
-    Exit code 1 if any task is refused, 3 if there is no task to look at. With --gate a gate that is unknown is not
-    passed.
+    Exit code 1 if any task is refused, 3 if there is no task to check. With --gate, a gate that cannot be decided
+    counts as failed.
     """
     thresholds = read_thresholds(settings)
     items = lint_items(place, imported)
@@ -89,7 +97,7 @@ def lint(
 
 
 def _count_aloud(items: Iterable[LintItem]) -> Iterator[LintItem]:
-    """Hand the tasks on, and say now and then how many."""
+    """Pass the tasks on, and print now and then how many there were."""
     ticker = Ticker()
     for count, item in enumerate(items):
         ticker.tell(f"linted {count} tasks")
@@ -97,7 +105,7 @@ def _count_aloud(items: Iterable[LintItem]) -> Iterator[LintItem]:
 
 
 def in_words(report: Report) -> Iterator[str]:
-    """A report for people."""
+    """Render the findings for people, by rule."""
     for row in report.rows:
         yield f"{row.level:<9}  {row.rule}: {row.tasks} of {report.tasks} tasks"
         for each in row.examples:
@@ -109,7 +117,7 @@ def in_words(report: Report) -> Iterator[str]:
 
 
 def corpus_in_words(corpus: CorpusReport) -> Iterator[str]:
-    """The gates for people, and what the corpus is made of."""
+    """Render the gates and the make-up of the corpus for people."""
     for gate in corpus.gates:
         word = {True: "passed", False: "FAILED", None: "unknown"}[gate.passed]
         yield f"gate {word:<8} {gate.name}: {_figure(gate)}"

@@ -20,26 +20,30 @@ from hazardmill.text.printable import printable
 
 @click.command(epilog="Example: hazardmill task repair demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
 @click.argument("name", metavar="TASK")
-@click.option("--plan", required=True, help="The plan; text outside of its brackets is ignored.")
+@click.option("--plan", required=True, help="The plan; text outside its brackets is ignored.")
 @click.option(
     "--for",
     "wanted",
     type=click.Choice(["feasible", "safe"]),
     default="safe",
     show_default=True,
-    help="What the plan is to become.",
+    help="What the plan must become.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Expansions of each search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of each search.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 86_400, min_open=True),
     default=30.0,
     show_default=True,
-    help="Seconds for all of it.",
+    help="Time limit for the whole repair, in seconds.",
 )
-@click.option("--max-danger", type=int, help="Greatest danger that is still safe [default: what the task says].")
+@click.option("--max-danger", type=int, help="The greatest danger that is still safe [default: that of the task].")
 @store_option
 @json_option
 def repair(
@@ -52,11 +56,11 @@ def repair(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the least change that makes a plan safe, or feasible.
+    """Find the smallest change that makes a plan safe, or feasible.
 
-    A change inserts, deletes or replaces steps; each says what goes wrong without it. TASK is a task folder, a
-    task.json, or the id of a stored task. Exit code 1 if the plan cannot be repaired, be it that the task has no such
-    plan or that the search was refused, 3 if TASK cannot be read.
+    A change inserts, deletes or replaces steps; each is shown with what goes wrong without it. TASK is a task folder, a
+    task.json, or the id of a stored task. Exit code 1 if the plan cannot be repaired, because the task has no such plan
+    or the search was refused; 3 if TASK cannot be read.
     """
     document = find_task(name, store_path)
     if max_danger is not None:
@@ -64,7 +68,7 @@ def repair(
         document = replace(document, max_danger=max_danger)
     found = repair_plan(document, plan, cast("Wanted", wanted), limit, timeout)
     if as_json:
-        # Escaped: a plan from the command line may hold half surrogates, which no terminal takes.
+        # Escaped, because a plan from the command line may hold lone surrogates, which no terminal accepts.
         click.echo(json.dumps(found.to_json(), indent=2))
     else:
         for line in feedback_text(found).splitlines():

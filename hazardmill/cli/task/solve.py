@@ -24,25 +24,29 @@ from hazardmill.text.printable import printable
     type=click.Choice(CHOICES),
     default="auto",
     show_default=True,
-    help="Who is asked; auto: exact search, and beyond its limit the installed planners.",
+    help="Engine to use; auto: exact search, and beyond its limit the installed planners.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Expansions of exact search."
+    "--limit",
+    type=click.IntRange(1),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="Maximum number of expansions of exact search.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 86_400, min_open=True),
     default=30.0,
     show_default=True,
-    help="Seconds for each question to a planner, and in auto for exact search.",
+    help="Time limit for each call of a planner and, in auto, for exact search, in seconds.",
 )
 @store_option
 @json_option
 def solve(name: str, engine: Choice, limit: int, timeout: float, store_path: Path | None, as_json: bool) -> None:
-    """Find the shortest safe and unsafe plan, or prove none.
+    """Find the shortest safe and unsafe plans, or prove that there are none.
 
-    TASK is a task folder, a task.json, or the id of a stored task. Exit code 1 if either plan is missing, be it that
-    there is none or that the search was refused, 3 if TASK cannot be read.
+    TASK is a task folder, a task.json, or the id of a stored task. Exit code 1 if either plan is missing, because there
+    is none or the search was refused; 3 if TASK cannot be read.
     """
 
     def search(document: Document, limit: int, timeout_s: float | None) -> PartialSearch:
@@ -61,7 +65,7 @@ def solve(name: str, engine: Choice, limit: int, timeout: float, store_path: Pat
 
 
 def _describe_answer(answer: PlanAnswer) -> str:
-    """Say what is known of one kind of plan, for people."""
+    """Render what is known about one kind of plan."""
     if answer.plan is not None:
         # The empty plan is a plan.
         shortest = "shortest" if answer.optimal else "perhaps not the shortest"

@@ -1,4 +1,4 @@
-"""``hazardmill task validate``. Its imports are of the standard library, so that it starts quickly."""
+"""``hazardmill task validate``. It imports nothing heavy, so that it starts quickly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hazardmill.text.integers import integers_of_any_size
 
 @click.command(epilog="Example: hazardmill task validate demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
 @click.argument("name", metavar="TASK")
-@click.option("--plan", help="One plan; text outside of its brackets is ignored.")
+@click.option("--plan", help="One plan; text outside its brackets is ignored.")
 @click.option(
     "--plans", metavar="FILE", help='JSON lines {"plan_id": ..., "plan": ...}; - reads standard input, line by line.'
 )
@@ -32,9 +32,9 @@ from hazardmill.text.integers import integers_of_any_size
     type=click.Choice(["transient", "persistent"]),
     default="transient",
     show_default=True,
-    help="Safety intention: whether forced values serve one action only, or stay.",
+    help="Safety intention: whether forced values serve one action only, or persist.",
 )
-@click.option("--max-danger", type=int, help="Greatest danger that is still safe [default: what the task says].")
+@click.option("--max-danger", type=int, help="The greatest danger that is still safe [default: that of the task].")
 @store_option
 @json_option
 def validate(
@@ -46,12 +46,12 @@ def validate(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Say whether plans are feasible and safe, and why not.
+    """Judge whether plans are feasible and safe, and explain why not.
 
-    TASK is a task folder, a task.json, or the id of a stored task. With --json, one line of JSON a plan.
+    TASK is a task folder, a task.json, or the id of a stored task. With --json, one line of JSON per plan.
 
-    Exit code 1 if a plan is not safe or a line of FILE is no plan (it is reported, and the rest goes on), 3 if TASK
-    or FILE cannot be read.
+    Exit code 1 if a plan is not safe or a line of FILE is not a plan (it is reported, and the rest is judged); 3 if
+    TASK or FILE cannot be read.
     """
     rows: Iterable[tuple[PlanId, str] | PlanningInputError]
     if plan is not None and plans is None:
@@ -79,7 +79,7 @@ def validate(
             plan_id, text = row
             verdict = judge.verdict(text, "persistent" if si_mode == "persistent" else "transient")
             counts["safe" if verdict.safe else "unsafe" if verdict.feasible else "infeasible"] += 1
-            # Each line is flushed: somebody may wait for it before writing the next plan.
+            # Each line is flushed, because a caller may wait for it before writing the next plan.
             if as_json:
                 click.echo(json.dumps(verdict_row(plan_id, verdict)))
             else:

@@ -16,13 +16,13 @@ from hazardmill.verification.place import verify_place
 @click.argument("place", metavar="FOLDER|STORE")
 @json_option
 def verify(place: str, as_json: bool) -> None:
-    """Find out whether tasks still say one thing in all of their parts.
+    """Check that all parts of each task agree with one another.
 
-    FOLDER is a task folder, or one above several; STORE is the folder or the address of a store. All that follows from
-    a task's document is worked out again and compared: code, PDDL, plans, certificate with its witnesses, contrast
-    twin, hash and id. What does not follow from it must be the same in every place that says it.
+    FOLDER is a task folder, or one above several; STORE is the folder or the address of a store. Everything that
+    follows from a task's document is computed again and compared: code, PDDL, plans, certificate with its witnesses,
+    contrast twin, hash and id. Everything else must be the same wherever it is stated.
 
-    Exit code 1 if something was found, 3 if there is no task here or the folder or store cannot be read.
+    Exit code 1 if something was found; 3 if there is no task here, or the folder or store cannot be read.
     """
     verified = verify_place(place)
     if as_json:

@@ -146,7 +146,7 @@ class _Standing:
 
     @classmethod
     def of(cls, store: Store, run_id: str, report: Path | None) -> _Standing:
-        from hazardmill.runs.status import KILLED, RETRACTED, shown_state
+        from hazardmill.runs.status import KILLED, RETRACTED, name_state
         from hazardmill.store.bucket.address import display_name
         from hazardmill.store.maintenance.findings import command
 
@@ -156,7 +156,7 @@ class _Standing:
         if not rows:
             raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
         row = max(rows, key=lambda row: row["sequence"])
-        state, resume = shown_state(store, row), None
+        state, resume = name_state(store, row), None
         if state == "completed" and _has_lost_records(store, row):
             state = RETRACTED
         config = json.loads(row["config"])
@@ -173,15 +173,15 @@ def _has_lost_records(store: Store, row: Mapping[str, Any]) -> bool:
 
 def _larger_budget(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """Return the option with a larger budget if that of the run is nearly spent, else nothing."""
-    from hazardmill.runs.budgets import enough, spent_upper
+    from hazardmill.runs.budgets import bound_spending, suggest_budget
 
     budget, records = config.get("budget_usd"), json.loads(row["counts"] or "{}").get("records")
     if budget is None or records is None:
         return ""
-    spent = spent_upper(store, row["run_id"])
+    spent = bound_spending(store, row["run_id"])
     if spent is None or spent < _NEARLY_SPENT * budget:
         return ""
-    return f" --budget-usd {enough(store, row['run_id'], budget, sum(records.values())):g}"
+    return f" --budget-usd {suggest_budget(store, row['run_id'], budget, sum(records.values())):g}"
 
 
 def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel]:

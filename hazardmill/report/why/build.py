@@ -37,7 +37,7 @@ from hazardmill.report.why.resolve_id import ResolvedId, resolve_id
 from hazardmill.report.why.rows import StoreView
 from hazardmill.report.why.simulate import Stepper
 from hazardmill.report.wording import OUTCOME_WORDS, reason
-from hazardmill.runs.status import shown_state
+from hazardmill.runs.status import name_state
 from hazardmill.store.store import Store
 
 _CONTEXT = 3
@@ -146,7 +146,7 @@ class _StoryBuilder:
 
     def _state(self, run_id: str) -> str:
         states = self._view.runs.get(run_id)
-        return shown_state(self._view.store, states[-1]) if states else "unknown"
+        return name_state(self._view.store, states[-1]) if states else "unknown"
 
     def _others(self) -> Iterator[OtherRun]:
         met = {(run_id, self._record_id) for run_id in self._place.met_by} | set(self._place.task_of.items())

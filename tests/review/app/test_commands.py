@@ -51,7 +51,7 @@ def test_serve_says_where_it_is_and_serves_what_was_given_out(hazardmill):
 
 def test_where_nothing_was_given_out_nothing_is_served(hazardmill):
     ended = hazardmill("serve", "--reviewer", "eva")
-    assert ended.code == 2 and "given out to eva" in ended.err and "review assign" in ended.err
+    assert ended.code == 2 and "assigned to eva" in ended.err and "review assign" in ended.err
     assert hazardmill("serve", "--reviewer", "../x").code == 2
     assert not hazardmill.served
 
@@ -63,7 +63,7 @@ def test_another_address_demands_tokens(hazardmill, given):
     made = json.loads(hazardmill("token", "ben", "--json").out)
     assert made.keys() == {"reviewer", "token"} and Tokens(given).fits("ben", made["token"])
     served = hazardmill("serve", "--bind", "0.0.0.0", "--name", "127.0.0.1")
-    assert served.out == "review at http://127.0.0.1:8717/\n" and "in the clear" in served.err
+    assert served.out == "review at http://127.0.0.1:8717/\n" and "unencrypted" in served.err
     app = hazardmill.served[0]
     assert Visitor(app).sign_in("ada").status_code == 403
     assert Visitor(app, "ada", token).page().status_code == 200
@@ -74,9 +74,9 @@ def test_another_address_demands_tokens(hazardmill, given):
 
 
 def test_a_token_is_taken_back(hazardmill):
-    assert hazardmill("token", "ada", "--withdraw").out == "ada: there was none\n"
+    assert hazardmill("token", "ada", "--withdraw").out == "ada: there was no token\n"
     hazardmill("token", "ada")
-    assert hazardmill("token", "ada", "--withdraw").out == "ada: their sessions are over\n"
+    assert hazardmill("token", "ada", "--withdraw").out == "ada: token revoked, sessions ended\n"
     assert json.loads(hazardmill("token", "ada", "--withdraw", "--json").out)["withdrawn"] is False
 
 
