@@ -11,6 +11,9 @@ PORT ?= 4200
 POOL := mill
 
 export DO_NOT_TRACK := 1
+# Containers set it. Without compiled files each of some thousand processes compiles the package once more, and pytest
+# each test module.
+unexport PYTHONDONTWRITEBYTECODE
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 # The server that workers and deployments talk to; another one by the environment.
