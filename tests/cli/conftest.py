@@ -17,6 +17,7 @@ from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.settings import NO_SETTINGS, PREFIX
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 
 @dataclass

@@ -17,6 +17,7 @@ from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
 from tests.running import answering, worked
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 from .browsing import chromium
 
