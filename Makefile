@@ -38,7 +38,7 @@ demo: setup
 	$(BIN)/hazardmill demo --out $(OUT)
 
 test: dev engines
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not full"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not full"
 
 test-full: dev engines validators
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m full

@@ -24,19 +24,32 @@ class _Shared(Zygotes):
 @contextmanager
 def shared_zygotes() -> Iterator[None]:
     """Within the block, jails with the same workload and import path have the same zygotes."""
-    known: dict[tuple[object, ...], _Shared] = {}
 
     def of(workload: str, count: int) -> _Shared:
-        return known.setdefault((workload, count, *sys.path), _Shared(workload, count))
+        return _shared.setdefault((workload, count, *sys.path), _Shared(workload, count))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jail, "Zygotes", of)
         yield
-    for zygotes in known.values():
-        Zygotes.close(zygotes)
+    _close()
+
+
+_shared: dict[tuple[object, ...], _Shared] = {}
+
+
+def _close() -> None:
+    while _shared:
+        Zygotes.close(_shared.popitem()[1])
 
 
 @pytest.fixture(scope="package", autouse=True)
 def _shared_zygotes() -> Iterator[None]:
     with shared_zygotes():
         yield
+
+
+@pytest.fixture
+def own_zygotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every jail has zygotes of its own and no others are there, for tests that count processes."""
+    _close()
+    monkeypatch.setattr(jail, "Zygotes", Zygotes)

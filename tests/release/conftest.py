@@ -8,6 +8,7 @@ from factories.release_store import by_model, rewritten, run_offline, with_unavo
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
+from tests.figures_once import _figures_once as _figures_once
 
 WAIVED = {"corpus": "a few samples"}
 

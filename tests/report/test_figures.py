@@ -22,6 +22,8 @@ from hazardmill.reporting.svg.drawing import Figure
 
 from .support import call, connect, mill, outcome, unavoidable
 
+pytestmark = pytest.mark.usefixtures("drawn_anew")
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 DRAW = """
