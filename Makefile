@@ -11,6 +11,9 @@ PORT ?= 4200
 POOL := mill
 
 export DO_NOT_TRACK := 1
+# Containers set it. Without compiled files each of some thousand processes compiles the package once more, and pytest
+# each test module.
+unexport PYTHONDONTWRITEBYTECODE
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 # The server that workers and deployments talk to; another one by the environment.
@@ -35,7 +38,7 @@ demo: setup
 	$(BIN)/hazardmill demo --out $(OUT)
 
 test: dev engines
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not full"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not full"
 
 test-full: dev engines validators
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m full

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 settings.load_profile("hazardmill")
+
+_ALL_FULL = re.compile(r"^pytestmark = .*mark\.full\b", re.MULTILINE)
 
 
 def reference_folder() -> Path | None:
@@ -55,10 +58,29 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault(TIMEOUT, config.getini("timeout"))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of a session that wants none but ``full`` tests, or none of them, import only the modules that have some for it.
+
+    To import all of them takes longer than many a folder's tests. A module says in its own text that tests of it are
+    ``full``: by ``mark.full`` somewhere, or in a ``pytestmark`` if all are.
+    """
+    wanted = config.option.markexpr
+    if wanted not in ("full", "not full") or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    without = "mark.full" not in text if wanted == "full" else _ALL_FULL.search(text) is not None
+    return True if without else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Raise the timeouts of single tests as pytest's own was raised; leave out what needs reference data."""
     patience = float(os.environ[TIMEOUT]) / float(config.getini("timeout"))
+    texts: dict[Path, str] = {}
     for item in items:
+        if item.get_closest_marker("full") is not None:
+            text = texts.setdefault(item.path, item.path.read_text(encoding="utf-8"))
+            if "mark.full" not in text:
+                raise pytest.UsageError(f"{item.path} has a test that is full and does not say mark.full itself")
         marker = item.get_closest_marker("timeout")
         if marker is not None and patience != 1:
             item.add_marker(pytest.mark.timeout(marker.args[0] * patience), append=False)
@@ -76,6 +98,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"property tests drew by seed {seed}: repeat them with --hypothesis-seed={seed}")
     if reference_folder() is None:
         terminalreporter.write_line(f"tests on real records were left out: set {VARIABLE} to the reference data")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """Make nothing durable in this process: no test cuts the power, and those of what is synced look at the calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
 
 
 @pytest.fixture(scope="session")

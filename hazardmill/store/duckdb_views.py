@@ -109,12 +109,15 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
     folder = f"regexp_replace({place}, '([*?\\[])', '[\\1]', 'g')"
     try:
         with duckdb.connect(str(staged)) as connection:
+            # In one transaction: each statement by itself would be written and synced.
+            connection.begin()
             _create_parts_table(connection, snapshot)
             for table in TABLES.values():
                 _create_view(
                     connection, snapshot, table, lambda file: f"{folder} || {_literal(f'/{file}')}", pending=False
                 )
             _create_latest_tasks(connection)
+            connection.commit()
         sync_file(staged)
     except (duckdb.Error, OSError) as error:
         raise _first_gone(snapshot) or StoreError(f"cannot write the DuckDB file: {error}", file=str(path)) from error

@@ -17,6 +17,9 @@ from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.settings import NO_SETTINGS, PREFIX
+from tests.figures_once import _figures_once as _figures_once
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
+from tests.shared_jails import own_zygotes as own_zygotes
 
 
 @dataclass

@@ -22,7 +22,7 @@ from hazardmill.runs.session import Session
 from hazardmill.sandbox import jail
 from hazardmill.store.store import Store
 
-from .conftest import Hazardmill
+from .conftest import Ended, Hazardmill
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +36,24 @@ def small_sample(neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(module, "list_sources", lambda: (source,))
 
 
-def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None:
-    ended = hazardmill("demo", "--json")
+@pytest.fixture
+def demo(hazardmill: Hazardmill, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A demo as it ends, with what it leaves in the working folder: run once, and copied."""
+    if not _DEMO:
+        ended = hazardmill("demo", "--json")
+        kept = tmp_path_factory.mktemp("demo") / "demo-out"
+        shutil.copytree("demo-out", kept)
+        _DEMO.append((ended, kept))
+    elif not Path("demo-out").exists():
+        shutil.copytree(_DEMO[0][1], "demo-out")
+    return _DEMO[0][0]
+
+
+_DEMO: list[tuple[Ended, Path]] = []
+
+
+def test_the_demo_leaves_report_tasks_and_tables(demo: Ended) -> None:
+    ended = demo
     assert (ended.code, ended.err) == (0, "")
     shown = ended.json
     out = Path("demo-out")
@@ -56,10 +72,8 @@ def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None
     assert list(out.glob("store/outcomes/*.parquet"))
 
 
-def test_the_demo_releases_what_both_models_approved_and_scores_two_planners_that_are_rules(
-    hazardmill: Hazardmill,
-) -> None:
-    shown = hazardmill("demo", "--json").json
+def test_the_demo_releases_what_both_models_approved_and_scores_two_planners_that_are_rules(demo: Ended) -> None:
+    shown = demo.json
     out = Path("demo-out")
     manifest = read_manifest(out / "release")
     assert shown["release"] == {"path": str(out / "release"), "count": manifest.tasks}
@@ -93,8 +107,8 @@ def test_people_are_told_what_to_try(hazardmill: Hazardmill) -> None:
     assert code.is_file() and code.name == "code.py" and code.is_relative_to("there")
 
 
-def test_a_second_demo_adds_a_run(hazardmill: Hazardmill) -> None:
-    first = hazardmill("demo", "--json").json
+def test_a_second_demo_adds_a_run(hazardmill: Hazardmill, demo: Ended) -> None:
+    first = demo.json
     second = hazardmill("demo", "--json").json
     assert first["run_ids"] != second["run_ids"]
     assert {**first["funnel"], "run_ids": second["run_ids"]} == second["funnel"]
@@ -194,12 +208,13 @@ def test_a_damaged_file_of_reviews_is_told_and_the_report_is_there(
 
 
 def test_a_task_that_nobody_decided_on_stops_the_release_and_not_the_demo(
-    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hazardmill: Hazardmill, demo: Ended, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (source,) = sources.list_sources()
     copy = shutil.copytree(source.folder, tmp_path / "neiss")
     path = copy / recorded.PLACE
-    first = hazardmill("demo", "--json", "--out", "whole").json["release"]["count"]
+    first = demo.json["release"]["count"]
+    Path("demo-out").rename("whole")
     task = Store.open("whole/store").rows("tasks", None, ["task_id"])[0]["task_id"]
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not ('"decision"' in line and task in line)))

@@ -15,6 +15,7 @@ from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, DANGER, FOUND, NONE, REJECTED, faulty, fenced, soup, write_source
 from tests.running import answering, worked
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 MODEL = "openai/gpt-4o"
 ANSWER_USD = 0.0035

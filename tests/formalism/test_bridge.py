@@ -42,8 +42,9 @@ def text(plan: tuple[GroundStep, ...]) -> str:
     return " ".join("(" + " ".join((name, *args)) + ")" for name, args in plan)
 
 
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("task", REFERENCE_TASKS)
-def test_the_reference_verdicts_are_those_of_unified_planning(reference: Path, task: str) -> None:
+def test_the_reference_verdicts_are_those_of_unified_planning(reference: Path, task: str, every: int) -> None:
     folder = reference / "verdicts" / task
     document = reference_document(folder)
     reader = PlanReader(System(document))
@@ -55,7 +56,7 @@ def test_the_reference_verdicts_are_those_of_unified_planning(reference: Path, t
         "unsafe as truth value": to_up(document, "boolean", "unsafe"),
     }
     compared = 0
-    for row in plan_rows(folder):
+    for row in plan_rows(folder)[::every]:
         actions = [action for _, action in reader.read(row["plan"])]
         if None in actions:
             assert not row["feasible"]
@@ -65,7 +66,7 @@ def test_the_reference_verdicts_are_those_of_unified_planning(reference: Path, t
         wanted = dict(zip(problems, (row["feasible"], row["safe"], unsafe, row["safe"], unsafe), strict=True))
         assert {name: holds(problem, plan) for name, problem in problems.items()} == wanted, row["plan_id"]
         compared += 1
-    assert compared > 50
+    assert compared > 50 // every
 
 
 PLACES = ("hall", "table")
@@ -93,7 +94,7 @@ def test_verdicts_are_those_of_unified_planning(changes: dict[str, object]) -> N
     problems = [to_up(document), to_up(document, "integer", "safe"), to_up(document, "integer", "unsafe")]
     seen = set()
 
-    @settings(max_examples=60)
+    @settings(max_examples=20)
     @given(st.lists(st.sampled_from(STEPS), max_size=6).map(tuple))
     def same(plan: tuple[GroundStep, ...]) -> None:
         feasible, safe, _ = judge.quick(text(plan))

@@ -64,8 +64,8 @@ def files_of(document: Document, origin: TaskOrigin = ORIGIN, **options: Any) ->
     return despite_files(document, origin, **{"limit": 2_000, **options})
 
 
-@pytest.fixture(scope="module")
-def sayable(reference: Path) -> dict[str, Document]:
+@pytest.fixture(scope="module", params=[50, pytest.param(165, marks=pytest.mark.full)], ids="{} random".format)
+def sayable(reference: Path, request: pytest.FixtureRequest) -> dict[str, Document]:
     """Documents that a folder can say, by name."""
     documents = {}
     for name in TASKS:
@@ -74,11 +74,11 @@ def sayable(reference: Path) -> dict[str, Document]:
         assert {lost.rule for lost in adapted.lost} == {"short_connective"} and not adapted.barred
         documents[name] = adapted.document
     documents |= {"galley": galley(), "kitchen": adapt(kitchen()).document}
-    for number, document in enumerate(random_documents(165)):
+    for number, document in enumerate(list(random_documents(165))[: request.param]):
         adapted = adapt(document)
         if not adapted.barred:
             documents[f"random{number:03}"] = typed(adapted.document, (None, "thermal", "social_isolation")[number % 3])
-    assert len(documents) >= 105
+    assert len(documents) >= 0.63 * request.param
     return documents
 
 
@@ -355,7 +355,7 @@ def test_another_package_reads_the_pddl(exported: Path, sayable: dict[str, Docum
     assert lacks["galley"] == ({"constant_object"}, {"goal_beyond_strips"})
     counts = Counter(word for domain, problem in lacks.values() for word in (*domain, *problem))
     assert counts.keys() == {"negative_number", "constant_object", "goal_beyond_strips"}
-    assert sum(lack == (set(), set()) for lack in lacks.values()) > 15
+    assert sum(lack == (set(), set()) for lack in lacks.values()) > (15 if len(sayable) > 100 else 5)
 
 
 # The other files

@@ -185,10 +185,11 @@ def naive(edges, start, most, goals, safe):
     return plan
 
 
-def test_plans_on_graphs_equal_the_naive_ones():
+@pytest.mark.parametrize("examples", [400, pytest.param(1500, marks=pytest.mark.full)])
+def test_plans_on_graphs_equal_the_naive_ones(examples):
     counts = Counter()
 
-    @settings(SETTINGS, max_examples=1500)
+    @settings(SETTINGS, max_examples=examples)
     @given(graphs())
     def check(drawn):
         edges, parts = drawn
@@ -207,9 +208,10 @@ def test_plans_on_graphs_equal_the_naive_ones():
 
     check()
     print(counts)
-    assert counts["negative"] >= 700
-    assert min(counts[name] for name in ("absent", "both", "dangerous start")) >= 100
-    assert counts["loops"] >= 40
+    part = examples / 1500
+    assert counts["negative"] >= 700 * part
+    assert min(counts[name] for name in ("absent", "both", "dangerous start")) >= 100 * part
+    assert counts["loops"] >= 40 * part
 
 
 @st.composite

@@ -8,6 +8,7 @@ import pytest
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 from .support import write_source
 

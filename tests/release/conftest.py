@@ -8,14 +8,15 @@ from factories.release_store import by_model, rewritten, run_offline, with_unavo
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
+from tests.figures_once import _figures_once as _figures_once
 
 WAIVED = {"corpus": "a few samples"}
 
 
 @pytest.fixture(scope="session")
 def mill_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A run of the offline author over ten records of every shipped sample: about 40 tasks. Nobody writes to it."""
-    return run_offline(tmp_path_factory.mktemp("mill") / "store")
+    """A run of the offline author over five records of every shipped sample: about 20 tasks. Nobody writes to it."""
+    return run_offline(tmp_path_factory.mktemp("mill") / "store", limit=5)
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,11 @@ from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from tests.figures_once import _figures_once as _figures_once
+from tests.figures_once import drawn_anew as drawn_anew
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
 from tests.running import answering, worked
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 from .browsing import chromium
 

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
+
 from hazardmill.report.dashboard.figures import Bar, cache_shares, money_line, stacked_cost, usd_per_task_bars
 from hazardmill.report.dashboard.history import Past, SpendPoint, SpendTally, SpendTotals
 from hazardmill.reporting.svg.drawing import Figure
+
+pytestmark = pytest.mark.usefixtures("drawn_anew")
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -5,11 +5,14 @@ from collections import Counter
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.records import DangerType
 from hazardmill.report.sankey import MOST, NOT_SAID, danger_flows, task_paths
+
+pytestmark = pytest.mark.usefixtures("drawn_anew")
 
 SVG = "{http://www.w3.org/2000/svg}"
 

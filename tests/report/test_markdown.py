@@ -35,6 +35,7 @@ def test_a_file_that_cannot_be_written_says_where(tmp_path: Path) -> None:
         write_markdown(Shelf(**mill()), ["r"], tmp_path / "report.md")
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_two_renders_are_the_same_bytes() -> None:
     assert render_markdown(connect(**mill()), ["r"]) == render_markdown(connect(**mill()), ["r"])
 

@@ -8,6 +8,7 @@ from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 from .support import make_folder, make_store
 

@@ -343,8 +343,11 @@ def stopped(store: Store, notes: Path, use: Use, use_model: UseModel, number: in
     use_model()
 
 
-@pytest.mark.parametrize("compacted", [False, True], ids=["as it lay", "compacted"])
-@pytest.mark.parametrize("number", [2, 4, 5, 6])
+@pytest.mark.parametrize(
+    ("number", "compacted"),
+    [(2, False), (4, True), (5, False), (6, True)]
+    + [pytest.param(*each, marks=pytest.mark.full) for each in ((2, True), (4, False), (5, True), (6, False))],
+)
 def test_a_resumed_run_decides_as_one_that_nobody_disturbed(
     number: int, compacted: bool, store: Store, notes: Path, use: Use, use_model: UseModel, whole: Store
 ) -> None:

@@ -39,11 +39,18 @@ from store.damaging import (
 from store.factories import outcome, row
 
 
-@pytest.fixture
-def filled(store: Store) -> Store:
-    fill(store)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store that is as it should be. Nobody writes to it."""
+    store = fill(Store(tmp_path_factory.mktemp("whole") / "store"))
     assert store.verify_files() == []
     assert standing(store.snapshot()).incomplete == frozenset()
+    return store
+
+
+@pytest.fixture
+def filled(store: Store, whole: Store) -> Store:
+    shutil.copytree(whole.path, store.path)
     return store
 
 

@@ -9,6 +9,7 @@ from factories.release_store import RUN_ID, by_model, rewritten, run_offline, wi
 
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
+from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 Row = dict[str, Any]
 

@@ -146,6 +146,12 @@ def draw(
     Returns:
         The figure, with its SVG ready to stand inside a page.
     """
+    svg = _draw_svg(name, title, alt, height, paint, WIDE if wide else WIDTH)
+    return Figure(name=name, title=title, alt=alt, svg=svg, grid=replace(grid, title=title), note=note, wide=wide)
+
+
+def _draw_svg(name: str, title: str, alt: str, height: float, paint: Callable[[Axes], None], width: float) -> str:
+    """Return the inline SVG of a figure; ``height`` and ``width`` are in inches."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -156,7 +162,7 @@ def draw(
         # Ignore the matplotlibrc of whoever runs this.
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
-        canvas = Canvas(figsize=(WIDE if wide else WIDTH, height), layout="constrained", facecolor=PAPER)
+        canvas = Canvas(figsize=(width, height), layout="constrained", facecolor=PAPER)
         FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()
         # On the figure, not on the axes: long names of rows would push a title of the axes to the right.
@@ -166,8 +172,7 @@ def draw(
         canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     # A single character that XML forbids would make the whole file unreadable, whoever let it through.
     written = "\n".join(map(blank_unprintable, buffer.getvalue().split("\n")))
-    svg = _inline(written, name, alt, WIDE if wide else WIDTH, height)
-    return Figure(name=name, title=title, alt=alt, svg=svg, grid=replace(grid, title=title), note=note, wide=wide)
+    return _inline(written, name, alt, width, height)
 
 
 def draw_empty(name: str, title: str, why: str, grid: Grid) -> Figure:
