@@ -340,6 +340,9 @@ class PlanningTask:
     def document(self) -> Document:
         """Build the task and return its document.
 
+        Returns:
+            The checked document, in canonical order.
+
         Raises:
             AuthoringError: What is wrong, on which line, and how to mend it.
         """

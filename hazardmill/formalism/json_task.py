@@ -25,7 +25,7 @@ class JsonTask(PlanningTask):
     document_json: ClassVar[str] = ""
 
     def document(self) -> Document:
-        """Read the document.
+        """Return the document that ``document_json`` holds.
 
         Raises:
             AuthoringError: The text is not JSON, or no document.

@@ -265,6 +265,9 @@ class Client:
         """Send one attempt and return how it ended, whatever ended it.
 
         If it may cost money, the attempt is recorded before it is sent.
+
+        Returns:
+            The attempt with its answer or its error, and with its cost and duration where known.
         """
         completion: Completion | None = None
         error: BaseException | None = None

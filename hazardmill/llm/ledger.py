@@ -343,6 +343,9 @@ class Ledger:
             number: Its number; by default the next one. A row with the same number replaces the one that says the
                 attempt is about to be sent.
 
+        Returns:
+            The row, and a future that is done when it is on disk.
+
         Raises:
             StoreError: The row cannot be written.
         """
@@ -350,7 +353,10 @@ class Ledger:
         return PendingAttempt(row, self._writer.hand_over({TABLE: [row]}))
 
     async def record(self, handed: PendingAttempt) -> LedgerAnswer | None:
-        """Wait until an attempt is on disk, and return its answer if it has one.
+        """Wait until an attempt is on disk.
+
+        Returns:
+            The answer; null if the attempt has none.
 
         Raises:
             StoreError: The row could not be written. The answer must not be used then.

@@ -59,7 +59,7 @@ class Prices:
 
     @classmethod
     def load(cls, path: Path = PRICES_FILE) -> Prices:
-        """Read a price file, by default the one shipped with hazardmill.
+        """Return the prices in a file, by default the one shipped with hazardmill.
 
         Raises:
             SettingsError: The file cannot be read, has the wrong shape, or lists a model twice.

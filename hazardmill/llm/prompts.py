@@ -127,10 +127,13 @@ class PromptTemplate:
         return replace(self, guidance=dict(guidance), hash=content_hash(parts))
 
     def render(self, **values: object) -> tuple[Message, ...]:
-        """Fill in the template: one message per section; sections that come out empty are left out.
+        """Fill in the template.
 
         Args:
             values: What the expressions of the template refer to.
+
+        Returns:
+            One message per section, in their order; sections that come out empty are left out.
 
         Raises:
             PromptError: A name is unknown, an expression fails, or no message is left.
@@ -160,7 +163,7 @@ class PromptTemplate:
 
 
 def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> PromptTemplate:
-    """Load the template ``<stage>/<name>.md.j2``. Each file is read once per process.
+    """Return the template ``<stage>/<name>.md.j2``. Each file is read once per process.
 
     Args:
         stage: Folder of the template.
@@ -202,7 +205,7 @@ def _read_guidance(path: Path) -> str:
 
 @cache
 def read_prompt(path: Path) -> PromptTemplate:
-    """Read one template file, once per process.
+    """Return the template in a file, which is read once per process.
 
     Raises:
         PromptError: The file is missing or invalid; names the line where one is known.

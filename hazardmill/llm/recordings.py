@@ -82,7 +82,7 @@ class Recording:
 
     @classmethod
     def read(cls, path: Path, source: str) -> Recording:
-        """Read a whole recording.
+        """Return the whole recording in a file.
 
         Args:
             path: The file.

@@ -120,7 +120,7 @@ def scrub_answer(text: str, *secrets: str | None) -> str:
 
 
 def holds_secret(text: str, *secrets: str | None) -> bool:
-    """Whether a text contains a known secret in any form.
+    """Return whether a text contains a known secret in any form.
 
     Args:
         text: Any text.

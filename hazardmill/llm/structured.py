@@ -170,7 +170,7 @@ async def ask_structured(
         ValueError: ``repair_turns`` is out of bounds.
         UnusableAnswer: No answer could be used; the message describes the last one.
         ProviderError: A request failed.
-    """
+    """  # noqa: DOC501  # the assertion cannot fail
     if not 0 <= repair_turns <= MAX_REPAIRS:
         raise ValueError(f"repair_turns is a number from 0 to {MAX_REPAIRS}, got {repair_turns}")
     answers = [] if answers is None else answers

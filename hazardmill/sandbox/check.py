@@ -56,6 +56,9 @@ def check(code: str, jail: Jail) -> Document | CheckFailure:
 async def check_async(code: str, jail: Jail) -> Document | CheckFailure:
     """Check code as ``check`` does, without blocking the event loop; see ``Jail.run_async``.
 
+    Returns:
+        The document, or why there is none.
+
     Raises:
         SandboxError: The jail failed, which says nothing about the code.
     """

@@ -204,6 +204,9 @@ class Jail:
 
         Where ``limits.concurrency`` drafts are running already, it waits for its turn.
 
+        Returns:
+            What the code gave, or why it gave nothing.
+
         Raises:
             SandboxError: The jail failed, which says nothing about the code.
         """
@@ -215,9 +218,12 @@ class Jail:
 
         Cancelling kills the draft's process, or keeps it from starting.
 
+        Returns:
+            What the code gave, or why it gave nothing.
+
         Raises:
             SandboxError: The jail failed, which says nothing about the code.
-        """
+        """  # noqa: DOC501  # a cancellation is only passed on
         child = self._child(code)
         if isinstance(child, JailFailure):
             return child

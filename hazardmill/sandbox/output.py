@@ -20,7 +20,7 @@ class MalformedOutput(ValueError):
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """Read one JSON object that fills one line.
+    """Return the JSON object that fills one line.
 
     Refused are repeated keys, numbers other than integers of at most 20 characters, lone surrogates, and nesting
     beyond ``MAX_DEPTH``.

@@ -65,6 +65,9 @@ class Provers:
             args: Its arguments.
             named: Its keyword arguments.
 
+        Returns:
+            What ``work`` returned there.
+
         Raises:
             ProofKilled: It took more than it may, so its process was killed.
             SandboxError: No process can be started.

@@ -33,7 +33,7 @@ class _Scope:
 
 
 def names_from_outside(tree: ast.Module, names: Set[str]) -> list[ast.Name]:
-    """Find the places where a name is read that may mean one of Python's built-in functions.
+    """Return the places where a name is read that may mean one of Python's built-in functions.
 
     ``global``, ``nonlocal``, ``match`` and ``import *`` are not handled: no task may have them.
 

@@ -62,11 +62,12 @@ def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
 
 
 def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> T:
-    """Call ``asking`` with a connection as of ``open_views``, and return its result.
+    """Return what ``asking`` returns for a connection as of ``open_views``.
 
     The connection stays open, because the result may be a cursor on it.
 
     Raises:
+        duckdb.IOException: DuckDB cannot read a file, although every part exists.
         PartGone: A part no longer exists.
         StoreError: DuckDB cannot read a part.
         duckdb.Error: The query fails.

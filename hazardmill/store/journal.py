@@ -58,7 +58,7 @@ def frame(payload: bytes) -> bytes:
 
 
 def read_segment(path: Path) -> Segment:
-    """Read a segment, which may be one that is being written.
+    """Return the content of a segment, which may be one that is being written.
 
     Args:
         path: The segment.
@@ -95,7 +95,7 @@ def parse_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
     Raises:
         CorruptStore: The line does not match its checksum.
-    """
+    """  # noqa: DOC501  # the helper makes a CorruptStore
     checksum, _, text = line.partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
         raise _corrupt(path, number, "the journal line does not match its checksum")
@@ -113,7 +113,7 @@ def check_header(path: Path, header: dict[str, Any]) -> None:
     Raises:
         CorruptStore: It is not a header.
         SchemaMismatch: A newer hazardmill wrote it.
-    """
+    """  # noqa: DOC501  # the helper makes a CorruptStore
     if "journal" not in header:
         raise _corrupt(path, 1, "the journal segment does not begin with its header")
     if header["journal"] > JOURNAL_FORMAT or header["schema"] > SCHEMA_VERSION:
@@ -135,7 +135,7 @@ def parse_group(path: Path, number: int, payload: dict[str, Any]) -> tuple[tuple
 
     Raises:
         CorruptStore: A row belongs to an unknown table.
-    """
+    """  # noqa: DOC501  # the helper makes a CorruptStore
     group = tuple((name, row) for name, row in payload["rows"])
     unknown = {name for name, _ in group} - TABLES.keys()
     if unknown:
@@ -180,7 +180,10 @@ class SegmentWriter:
         self.append(json.dumps(header).encode())
 
     def append(self, payload: bytes) -> Future[None]:
-        """Queue one line. The future is done when the line is on disk; cancelling it does not undo the write.
+        """Queue one line.
+
+        Returns:
+            A future that is done when the line is on disk; cancelling it does not undo the write.
 
         Raises:
             StoreError: The segment failed before, or is closed.

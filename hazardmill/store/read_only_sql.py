@@ -54,7 +54,7 @@ def query_rows(store: Store, sql: str) -> list[Any]:
 
 
 def query_table(store: Store, sql: str) -> str:
-    """Run a query as ``query_rows`` does, and draw its answer as a table, cut to fit a terminal.
+    """Return the answer to a query, run as by ``query_rows``, drawn as a table that is cut to fit a terminal.
 
     Raises:
         InputError: The query does something other than read, holds several statements, or fails.

@@ -49,7 +49,7 @@ class Root:
 
         Raises:
             StoreError: The folder was removed or replaced.
-        """
+        """  # noqa: DOC501  # the helper makes a StoreError
         if self._descriptor is not None:
             if not is_same(self._descriptor, self._folder):
                 raise gone_error(self._folder)

@@ -77,7 +77,7 @@ class Snapshot:
 
 
 def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:
-    """Take a snapshot of the store now.
+    """Return a snapshot of the store as it is now.
 
     Args:
         layout: The store's paths.

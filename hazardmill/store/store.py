@@ -88,7 +88,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False) -> Store:
-        """Open the store at ``path``.
+        """Return the store at ``path``.
 
         Args:
             path: A folder or ``s3://bucket/prefix``.
@@ -111,7 +111,9 @@ class Store:
         return store
 
     def writer(self, run_id: str) -> Writer:
-        """Become the only writer of a run. Segments left by a killed writer of the run are converted to parts first.
+        """Return the writer of a run; there is never more than one.
+
+        Segments left by a killed writer of the run are converted to parts first.
 
         Raises:
             StoreLocked: Another writer of the run is alive.
@@ -142,6 +144,9 @@ class Store:
     def hold(self, run_id: str) -> HeldLock:
         """Reserve a run until the lock is released, including times when it has no writer.
 
+        Returns:
+            The lock, to be released by the caller.
+
         Raises:
             StoreLocked: Another process works on it.
             StoreError: The store cannot be written, or ``run_id`` cannot be part of a file name.
@@ -152,7 +157,7 @@ class Store:
         return held
 
     def is_worked_on(self, run_id: str) -> bool:
-        """Whether a process on any machine that can write this store holds or writes a run now.
+        """Return whether a process on any machine that can write this store holds or writes a run now.
 
         Raises:
             StoreError: ``run_id`` cannot be part of a file name, or the object store fails.
@@ -214,6 +219,9 @@ class Store:
         Args:
             target: Size in bytes at which a new part is full.
 
+        Returns:
+            Parts and bytes before and after.
+
         Raises:
             StoreLocked: Another process compacts or rebuilds.
             CorruptStore: The store is damaged; nothing was changed.
@@ -232,6 +240,9 @@ class Store:
         Args:
             target: A folder or a bucket.
             progress: Called with the number of commits copied and the total number.
+
+        Returns:
+            Counts over the whole copy, including what an earlier, interrupted copy had brought.
 
         Raises:
             StoreLocked: Rows are still in the journal, or the target is being compacted or rebuilt.
@@ -268,6 +279,9 @@ class Store:
 
         Args:
             dry_run: Whether to report only, without changing anything.
+
+        Returns:
+            What was found and done, or with ``dry_run`` would be done.
 
         Raises:
             StoreLocked: A run is worked on, or another process compacts or rebuilds.
@@ -376,7 +390,7 @@ class Store:
         return self.read(duckdb_views.open_views)
 
     def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
-        """Call ``asking`` with a connection as of ``connect``, and return its result.
+        """Return what ``asking`` returns for a connection as of ``connect``.
 
         If a compaction removes the connection's parts, ``asking`` is called again with a newer one. The result must not
         depend on parts that are still to be read: return rows, or a cursor that has fetched the first rows of a sorting
@@ -450,7 +464,9 @@ class Store:
         return take_snapshot(self._layout, self._manifests)
 
     def read(self, reading: Callable[[Snapshot], T]) -> T:
-        """Call ``reading`` with one moment of the store; again with a later one if a compaction removed its parts.
+        """Return what ``reading`` returns for a snapshot of the store.
+
+        It is called again with a later snapshot if a compaction removed parts of the first.
 
         Raises:
             PartGone: A part is lost.

@@ -110,7 +110,7 @@ class Writer:
 
         Raises:
             StoreError: It was removed or replaced.
-        """
+        """  # noqa: DOC501  # the helper makes a StoreError
         self._root.check()
         if not self._lock.is_in_place():
             raise gone_error(self._layout.root)

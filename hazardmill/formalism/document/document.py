@@ -190,7 +190,7 @@ class Document:
         texts: Mapping[str, str] | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> Document:
-        """Check the parts of a task and put them in canonical order.
+        """Return the document of the given parts, checked and in canonical order.
 
         Args:
             types: Declared types, in any order.
@@ -268,7 +268,7 @@ class Document:
 
     @classmethod
     def from_json(cls, value: object) -> Document:
-        """Read a document from JSON values, trusting nothing.
+        """Return the document that JSON values describe, trusting nothing in them.
 
         Raises:
             DocumentError: A part is missing, unknown, of the wrong shape or over a cap, or breaks the formalism.

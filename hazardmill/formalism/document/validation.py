@@ -76,7 +76,7 @@ def check_document(document: Document) -> None:
 
     Raises:
         DocumentError: A part is not well formed; the message begins with its path in the document.
-    """
+    """  # noqa: DOC501  # the helper makes a DocumentError
     _check_sizes(document)
     vocabulary = _check_declarations(document)
     actions: dict[str, ActionDecl] = {}
@@ -130,7 +130,7 @@ def check_name(name: object, path: str) -> None:
 
 
 def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], path: str) -> dict[str, str]:
-    """Check typed parameters and return them as a scope, type by name.
+    """Return typed parameters as a scope, type by name, after checking them.
 
     Args:
         vocabulary: The declared names.
@@ -140,7 +140,7 @@ def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], pa
     Raises:
         DocumentError: A name does not begin with ``?`` or is declared twice, a type is not declared, or there are more
             than ``MAX_PARAMETERS``.
-    """
+    """  # noqa: DOC501  # the helper makes a DocumentError
     scope: dict[str, str] = {}
     for parameter in parameters:
         if not isinstance(parameter.name, str) or not PARAMETER.match(parameter.name):

@@ -99,7 +99,7 @@ class Reader:
     scope: frozenset[str] = frozenset()
 
     def condition(self, text: str) -> Expr:
-        """Read a condition; an empty text is always true.
+        """Return the condition that a text states; an empty text is always true.
 
         Raises:
             DocumentError: It is not a condition.
@@ -113,7 +113,7 @@ class Reader:
             self._refuse(text, "is nested too deep to be read", "nest expressions less deeply")
 
     def change(self, text: str) -> ParsedEffect:
-        """Read an effect.
+        """Return the effect that a text states.
 
         Raises:
             DocumentError: It is not an effect.

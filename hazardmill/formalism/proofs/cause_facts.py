@@ -38,7 +38,7 @@ class NamedCauses:
 
 
 def read_causes(value: object) -> NamedCauses:
-    """Read causes from JSON values: ``{"changing": [name...], "fixed": [name...]}``.
+    """Return the causes in JSON values: ``{"changing": [name...], "fixed": [name...]}``.
 
     Raises:
         DocumentError: They are of another shape.

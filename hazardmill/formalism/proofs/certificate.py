@@ -67,6 +67,9 @@ def certify(
             instead of a refusal, and one more line refuses a task that has a safe plan after all.
         imported: Whether the task was made elsewhere: then whatever fails is a finding.
 
+    Returns:
+        The certificate: one line per claim that applies to the task, and both optimal plans.
+
     Raises:
         SearchLimitReached: The task is too large to be ground, the exact search had no answer within ``limit``
             expansions, or the conditions that fire read too many context fluents to flip each.

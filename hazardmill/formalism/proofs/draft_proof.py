@@ -36,6 +36,9 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> DraftPro
         limit: Most expansions of a search, as ``certify`` takes it.
         unavoidable: Whether the task is declared to have no safe plan.
 
+    Returns:
+        The certificate; with the PDDL if the task is not refused and PDDL can express it.
+
     Raises:
         SearchLimitReached: As for ``certify``. A task without PDDL raises nothing: see ``not_expressible``.
     """

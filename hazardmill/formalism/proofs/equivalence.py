@@ -94,6 +94,9 @@ def compare(
         right: The reference, likewise.
         limit: Most states to explore (``Effort``); reaching it gives the flag ``limit`` and raises nothing.
 
+    Returns:
+        The comparison. Past the limit it has only flags, and the first difference among what was explored, if any.
+
     Raises:
         DocumentError: There is no such action, or a condition does not fit the names and types of the task.
     """

@@ -87,7 +87,7 @@ class Universe:
 
 
 def universe(system: System, action: str, conditions: Sequence[Expr]) -> Universe:
-    """Determine the situations in which to compare conditions of an action, without exploring them.
+    """Return the situations in which to compare conditions of an action, without exploring them.
 
     Args:
         system: The task.

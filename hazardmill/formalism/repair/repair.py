@@ -97,6 +97,9 @@ def repair_plan(
         timeout_s: Most seconds for everything, for callers to whom time matters more than the same answer on every
             machine.
 
+    Returns:
+        The repair; its ``plan`` is None if it is proved that the task has no plan of the wanted kind.
+
     Raises:
         SearchLimitReached: It is not known how to repair the plan, nor whether it can be repaired.
     """

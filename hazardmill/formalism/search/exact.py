@@ -87,6 +87,9 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
         task: The task.
         limit: Most expansions; actions tried and bytes kept are bounded in proportion (``Effort``).
 
+    Returns:
+        Both plans; None in place of a plan is a proof that there is no such plan.
+
     Raises:
         SearchLimitReached: The task is too large to be ground, or the effort that ``limit`` allows was not enough.
     """
@@ -105,6 +108,10 @@ def attempt_to_solve(
         task: The task.
         limit: Most expansions.
         timeout_s: Most seconds, for callers to whom time matters more than the same answer on every machine.
+
+    Returns:
+        What was found, and the refusal that stopped the search, if it was not finished. Time that runs out while the
+        task is ground leaves nothing found.
 
     Raises:
         SearchLimitReached: The task is too large to be ground at all.

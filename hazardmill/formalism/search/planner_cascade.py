@@ -106,6 +106,9 @@ def solve_task(
             engine has started is killed when its time is over.
         search: The search to use, for callers who want it done in a process that can be killed.
 
+    Returns:
+        The answers for both kinds of plan, at least one of them known.
+
     Raises:
         SearchLimitReached: ``exact`` reached its limit; or ``auto`` did, and no engine answered either question.
         EngineError: The one engine asked answered neither question (it may not be installed).

@@ -109,7 +109,7 @@ class Compiler:
         self._system = system
 
     def condition(self, expr: Expr, binding: Mapping[str, str], positive: bool = True) -> CompiledCondition:
-        """Compile a condition, or its negation.
+        """Return a condition, or its negation, in compiled form.
 
         Args:
             expr: A condition that fits the system's document.

@@ -90,7 +90,7 @@ def _unmet(system: System, expr: Expr, bits: int, numbers: Numbers) -> Iterator[
 
 
 def support(system: System, expr: Expr, bits: int, numbers: Numbers) -> tuple[str, ...]:
-    """Return, as text and each once, the literals that make a ground condition (negation normal form) hold.
+    """Return the literals that make a ground condition (negation normal form) hold, as text and each once.
 
     All parts of a conjunction count, and of a disjunction the first branch that holds.
     """

@@ -116,7 +116,7 @@ class GroundSize:
         Raises:
             SearchLimitReached: There are over ``MOST_INTEGERS`` integer fluents, or the goal unfolds into too many
                 parts.
-        """
+        """  # noqa: DOC501  # the helper makes a SearchLimitReached
         if self.integers > MOST_INTEGERS:
             raise _refusal(f"{_count(self.integers)} ground integer fluents", f"{MOST_INTEGERS:,}")
         _check_parts(self.goal_parts, min(self.booleans, self.initial + self.goal_parts), "the goal unfolds")
@@ -134,7 +134,7 @@ class GroundSize:
 
         Raises:
             SearchLimitReached: There are too many ground actions or parts, or they take too many bytes.
-        """
+        """  # noqa: DOC501  # the helper makes a SearchLimitReached
         if self.instances > MOST_ACTIONS:
             raise _refusal(f"{_count(self.instances)} ground actions", f"{MOST_ACTIONS:,}")
         if self.parts > MOST_PARTS:
@@ -153,7 +153,7 @@ def ground_size(document: Document) -> GroundSize:
 
 
 def condition_parts(document: Document, size: GroundSize, conditions: Iterable[Expr], instances: int) -> int:
-    """Count the parts that lifted conditions over the parameters of one action unfold into.
+    """Return the number of parts that lifted conditions over the parameters of one action unfold into.
 
     Args:
         document: The task.

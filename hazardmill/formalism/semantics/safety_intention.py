@@ -48,6 +48,10 @@ class Relaxation:
         Args:
             actions: The steps of a plan; None for one that is ungroundable, which is skipped.
             mode: ``transient`` forces values for one action only, ``persistent`` lets them stay.
+
+        Returns:
+            The danger at the end, and whether it is within ``max_danger``; with the flag ``unforceable`` some actions
+            were skipped because their preconditions could not be made to hold.
         """
         system = self.system
         bits, numbers = system.initial.bits, system.initial.numbers

@@ -81,9 +81,10 @@ class LitellmBackend:
         self._local = self.host is not None and is_loopback(self.host)
 
     async def complete(self, request: Request) -> Completion:
-        """Make one attempt. Known secrets are removed from the answer and from errors.
+        """Return the answer to one attempt. Known secrets are removed from it and from errors.
 
         Raises:
+            RequestRefused: The request sets a parameter that it must not set, or the provider refuses it.
             ProviderError: A subclass says what failed; it is retryable if another attempt may help.
         """
         if theirs := sorted(_OURS & request.parameters.keys()):

@@ -158,6 +158,9 @@ class Limiter:
 
         Args:
             tokens: Tokens that the request may use, prompt and answer together.
+
+        Yields:
+            The slot, which counts for ``tokens`` tokens until it is settled.
         """
         async with self._places.one():
             # Places and gate both serve in order of arrival, so the one who sleeps at the gate is next in line.

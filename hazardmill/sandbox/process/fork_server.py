@@ -63,6 +63,9 @@ def _watch(parent: int) -> int | None:
     """Return a descriptor that becomes readable when the parent ends; None where the system has no such thing.
 
     The control socket alone does not show it: a process that the parent forked for its own purposes may hold it open.
+
+    Raises:
+        ProcessLookupError: The parent has ended already.
     """
     try:
         watched = os.pidfd_open(parent) if sys.platform == "linux" else None

@@ -72,6 +72,9 @@ class Child:
     def run(self) -> ChildExit:
         """Start the child, wait until it ends or has to be killed, and leave nothing of it behind.
 
+        Returns:
+            How the child ended, and what it wrote.
+
         Raises:
             OSError: No process could be started.
         """

@@ -237,6 +237,9 @@ class ForkedChild:
 
         A child whose zygote ended under it is forked once more, from a new one.
 
+        Returns:
+            How the child ended, and what it wrote.
+
         Raises:
             ZygoteClosed: The zygote was closed meanwhile.
             OSError: No process could be started, or two zygotes ended under this child.

@@ -103,6 +103,9 @@ def _do_without_settings() -> None:
     """Keep Unified Planning from reading ``up.ini`` in the user's home and in ``/``: it imports what such a file names.
 
     Whoever can write there has better ways to do harm, but the result of a draft must not depend on it.
+
+    Raises:
+        RuntimeError: The installed version of Unified Planning looks for its settings in another way.
     """
     factory: Any = importlib.import_module("unified_planning.engines.factory")
     if not callable(getattr(factory, "get_possible_config_locations", None)):
@@ -111,9 +114,10 @@ def _do_without_settings() -> None:
 
 
 def run(code: str) -> bytes:
-    """Run a task's code and read its planner; return a line of JSON.
+    """Run a task's code and read its planner.
 
-    The line is ``{"document": ..., "notes": ...}``, or why there is none (``reports.failure``).
+    Returns:
+        A line of JSON: ``{"document": ..., "notes": ...}``, or why there is none (``reports.failure``).
     """
     module = types.ModuleType(MODULE_NAME)
     module.__file__ = FILE_NAME

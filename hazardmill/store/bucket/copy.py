@@ -100,7 +100,7 @@ class InBucket:
 
         Raises:
             StoreError: The bucket holds a different manifest with this number.
-        """
+        """  # noqa: DOC501  # the helper makes a StoreError
         name = manifest_name(manifest.sequence)
         if self._mirror.bucket.put(name, encode_manifest(manifest)) is None:
             if self._mirror.manifest(name.removeprefix("manifests/")) == manifest:
@@ -130,7 +130,7 @@ def copy_into(
     Raises:
         CorruptStore: A part differs from its manifest.
         StoreError: The target holds something else, or refuses.
-    """
+    """  # noqa: DOC501  # the helper makes a StoreError
     there = target.manifests()
     if there != list(source[: len(there)]):
         raise _in_use_error(place)

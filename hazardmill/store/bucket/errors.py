@@ -80,7 +80,7 @@ def object_errors(place: str, doing: str) -> Iterator[None]:
     Raises:
         FileNotFoundError: Passed on, because a missing object may be an answer.
         StoreError: The object store failed in any other way.
-    """
+    """  # noqa: DOC501  # the helper makes a StoreError
     from botocore.exceptions import (  # type: ignore[import-untyped]  # published without types
         BotoCoreError,
         ClientError,

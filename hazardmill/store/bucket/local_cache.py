@@ -86,7 +86,7 @@ class Mirror:
         return self.bucket.address
 
     def is_there(self, *, create: bool = False) -> bool:
-        """Whether the bucket holds a store at this prefix; with ``create`` one is made if there is none.
+        """Return whether the bucket holds a store at this prefix; with ``create`` one is made if there is none.
 
         Raises:
             StoreError: The object store fails, does not support conditional puts, or holds another store than the one
@@ -157,7 +157,10 @@ class Mirror:
         return True
 
     def pull(self, known: ManifestListing) -> bool:
-        """Download manifests that are not known yet; return whether there were any.
+        """Download manifests that are not known yet.
+
+        Returns:
+            Whether there were any.
 
         Raises:
             CorruptStore: A manifest is damaged.

@@ -98,6 +98,10 @@ class SharedManifests(Manifests):
     def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> CommitManifest:
         """Make uploaded ``parts`` visible to every machine. The caller holds the commit lock of the folder.
 
+        Returns:
+            The manifest, with the number that it got in the bucket; the one already there if an earlier put
+            succeeded but its answer was lost.
+
         Raises:
             StoreLocked: Another machine has taken over the run.
             StoreError: The object store or the disk fails, or this process does not write the run.

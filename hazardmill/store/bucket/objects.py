@@ -115,7 +115,10 @@ class Bucket:
 
         Returns:
             The new tag; null if the condition fails, because there is one already or one with another tag.
-        """
+
+        Raises:
+            StoreError: The object store fails.
+        """  # noqa: DOC501  # converted to a StoreError
         from botocore.exceptions import ClientError
 
         condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over}

@@ -144,7 +144,7 @@ class Holdings:
             shared.lease.release(free=not any(map(is_held, here)))
 
     def is_held(self, run_id: str) -> bool:
-        """Whether any process, here or on another machine, works on a run.
+        """Return whether any process, here or on another machine, works on a run.
 
         Raises:
             StoreError: The object store fails.

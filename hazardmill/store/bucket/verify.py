@@ -19,7 +19,7 @@ _RESTORE: Final = "restore it from an older version of the object, or from a cop
 
 
 def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings) -> list[Finding]:
-    """Find everything wrong with a store in a bucket. Downloads every part again, so it reads the whole bucket.
+    """Return everything wrong with a store in a bucket. Downloads every part again, so it reads the whole bucket.
 
     Args:
         mirror: The working folder and its bucket.

@@ -29,7 +29,7 @@ def no_fault(point: str) -> None:
 
 
 def store_error(error: OSError, path: Path, doing: str) -> StoreError:
-    """Convert an ``OSError`` to an error that names the path and the remedy.
+    """Return a ``StoreError`` for an ``OSError``, with the path and, where one is known, the remedy.
 
     Args:
         error: The error.
@@ -55,7 +55,7 @@ def disk_errors(path: Path, doing: str) -> Iterator[None]:
 
     Raises:
         StoreError: The block raised an ``OSError`` or a ``StoreError``.
-    """
+    """  # noqa: DOC501  # the helper makes a StoreError
     try:
         yield
     except StoreError:

@@ -81,7 +81,7 @@ class Layout:
         return self.run_lock(run_id).with_suffix(".present")
 
     def run_lock(self, run_id: str) -> Path:
-        """Lock file of a run's writer.
+        """Return the path of the lock file of a run's writer.
 
         Raises:
             StoreError: ``run_id`` cannot be part of a file name.

@@ -84,7 +84,7 @@ class CommitManifest:
 
 
 def read_manifest(path: Path) -> CommitManifest:
-    """Read one manifest.
+    """Return the manifest in a file.
 
     Args:
         path: The manifest, or the second copy of one.
@@ -94,7 +94,7 @@ def read_manifest(path: Path) -> CommitManifest:
         CorruptStore: It was changed after it was written.
         SchemaMismatch: A newer version of hazardmill wrote it.
         StoreError: It cannot be opened.
-    """
+    """  # noqa: DOC501  # the helper makes a StoreError
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -106,7 +106,7 @@ def read_manifest(path: Path) -> CommitManifest:
 
 
 def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
-    """Parse a manifest and check its checksum.
+    """Return the manifest in the bytes of a file, after checking its checksum.
 
     Args:
         data: The bytes of its file.
@@ -221,7 +221,7 @@ class Manifests:
         return list(self._look().counting)
 
     def list_rows_of(self, segment: str) -> bool:
-        """Whether a manifest that counts lists the rows of ``segment``.
+        """Return whether a manifest that counts lists the rows of ``segment``.
 
         Raises:
             CorruptStore: A manifest is damaged.
@@ -270,6 +270,9 @@ class Manifests:
             parts: The parts.
             fault: Called at ``manifest.staged`` and ``manifest.renamed``.
 
+        Returns:
+            The manifest; its number is one more than the greatest that exists.
+
         Raises:
             CorruptStore: A commit that this process has seen is gone.
             StoreError: The manifest cannot be written.
@@ -308,6 +311,9 @@ class Manifests:
             replaced: The manifests that it replaces.
             place: The commits that it stands for, including those without a manifest.
             fault: Called at ``manifest.staged``, ``manifest.renamed`` and ``copy.renamed``.
+
+        Returns:
+            The manifest of the replacement.
 
         Raises:
             StoreError: The manifest cannot be written.

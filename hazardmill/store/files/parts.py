@@ -37,13 +37,16 @@ _ROWS_AT_ONCE: Final = 1024
 
 
 def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
-    """Write a part, durably, and return its entry for a manifest.
+    """Write a part durably.
 
     Args:
         table: The table that the rows belong to.
         data: The rows, with the table's schema.
         path: Where to write.
         file: Name of the part, for the manifest.
+
+    Returns:
+        Its entry for a manifest.
 
     Raises:
         StoreError: The part cannot be written.
@@ -80,7 +83,7 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
     Raises:
         CorruptStore: A part is gone or damaged.
         SchemaMismatch: A newer version of hazardmill wrote a part.
-    """
+    """  # noqa: DOC501  # the kinds of StoreError are listed
     nothing = table.schema.empty_table().select(list(columns))
     try:
         return pa.concat_tables([nothing, _read(table, list(_open_parts(paths)), columns, where or {})])
@@ -139,7 +142,7 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
 
     Raises:
         CorruptStore: The part is gone or damaged, or has another number of rows.
-    """
+    """  # noqa: DOC501  # the helpers make a CorruptStore
     try:
         with pq.ParquetFile(path) as file:
             if file.metadata.num_rows != len(chosen):

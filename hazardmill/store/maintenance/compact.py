@@ -54,6 +54,9 @@ def compact(layout: Layout, manifests: Manifests, fault: Fault, target: int = TA
             ``compact.``.
         target: Size in bytes at which a new part is full.
 
+    Returns:
+        Parts and bytes before and after; ``commits`` is 0 if there was nothing to do.
+
     Raises:
         CorruptStore: The store is damaged; nothing was changed.
         StoreError: The disk refuses; either nothing was changed, or everything.

@@ -46,7 +46,7 @@ class Standing:
 
 
 def standing(snapshot: Snapshot) -> Standing:
-    """Examine every run of a store.
+    """Return what a store still holds of each of its runs.
 
     Args:
         snapshot: The store.

@@ -82,6 +82,9 @@ def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
         layout: The store's paths.
         seen: Its files.
 
+    Returns:
+        The damage, and the store as it should become.
+
     Raises:
         FileNotFoundError: A segment has become parts since.
         SchemaMismatch: A newer hazardmill wrote part of the store.

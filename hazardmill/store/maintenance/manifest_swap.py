@@ -144,7 +144,7 @@ class Leftovers:
 
 
 def leftovers(layout: Layout, files: Sequence[CommitManifest]) -> Leftovers:
-    """Find the files that an interrupted maintenance left behind. The caller keeps commits out.
+    """Return the files that an interrupted maintenance left behind. The caller keeps commits out.
 
     A part counts as left over only if its rows are in listed parts: its segment or replacement is in a manifest that
     counts, or it belongs to a replacement whose commits all have other manifests. Anything that may be the remains of a

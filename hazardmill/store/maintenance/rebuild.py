@@ -71,7 +71,7 @@ class RebuildReport:
 
 
 def rehearse(layout: Layout) -> RebuildReport:
-    """Report what a rebuild would do. Changes nothing, and others may write and compact meanwhile.
+    """Return what a rebuild would find and do. Changes nothing, and others may write and compact meanwhile.
 
     Args:
         layout: The store's paths.
@@ -108,6 +108,9 @@ def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: 
         runs: The runs whose locks the caller holds; journals of other runs are left alone.
         fault: Called at ``rebuild.kept``, ``rebuild.segment.mended``, ``rebuild.original.removed``, at the points of
             ``manifest_swap.publish`` prefixed with ``rebuild.``, and at those of ``commit.convert``.
+
+    Returns:
+        The damage with what was done about it, the files in quarantine, and the lost rows by table.
 
     Raises:
         SchemaMismatch: A newer hazardmill wrote part of the store; nothing was changed.

@@ -40,7 +40,7 @@ class Salvage:
 
 
 def salvage(path: Path) -> Salvage | None:
-    """Read the intact lines of a segment; null if all of it is intact.
+    """Return the intact lines of a segment; null if all of it is intact.
 
     Args:
         path: The segment.

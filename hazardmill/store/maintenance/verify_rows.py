@@ -23,7 +23,7 @@ HARMLESS: Final = frozenset({"segment_left", "copy_missing", "replaced_left"})
 
 
 def verify_rows(snapshot: Snapshot, place: Path) -> list[Finding]:
-    """Find missing rows in a store whose files are intact.
+    """Return findings on the rows missing from a store whose files are intact.
 
     Args:
         snapshot: The store.

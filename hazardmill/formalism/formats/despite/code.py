@@ -320,7 +320,7 @@ class _Module:
     def _locals(
         self, exprs: Iterable[Expr], parameters: Iterable[Parameter], action: str
     ) -> tuple[dict[str | tuple[str, str], str], list[str]]:
-        """Python names for the parameters and variables that the expressions read, and the lines that bind them.
+        """Return Python names for the parameters and variables that the expressions read, and the lines that bind them.
 
         Parameters are found by name, variables by name and type: two quantifiers may use one name for two types.
         """

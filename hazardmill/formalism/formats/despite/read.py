@@ -123,12 +123,12 @@ def _refuse(error: OSError) -> None:
 
 
 def read_code(folder: Path) -> str:
-    """Read the code of a folder, at most 1 MB of UTF-8.
+    """Return the code of a folder, at most 1 MB of UTF-8.
 
     Raises:
         PlanningInputError: It is not a file, is too large, or is not UTF-8. A declaration of another encoding is
             refused too, because Python would read other code than we do.
-    """
+    """  # noqa: DOC501  # the SyntaxError is caught here
     path = folder / CODE
     remedy = f"{CODE} is one Python module, in UTF-8"
     try:
@@ -146,7 +146,7 @@ def read_code(folder: Path) -> str:
 
 
 def read_claims(folder: Path) -> Claims:
-    """Read the metadata of a folder: ``metadata.json``, else ``result.json`` as older folders have it.
+    """Return what the metadata of a folder says: ``metadata.json``, else ``result.json`` as older folders have it.
 
     Nothing in it stops an import: what is missing or odd becomes a finding.
     """

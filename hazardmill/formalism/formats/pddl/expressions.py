@@ -89,7 +89,7 @@ class Expressions:
     """Returns the objects of a type, in order."""
 
     def parameters(self, items: tuple[Node, ...], scope: Scope) -> tuple[list[Parameter], dict[str, str]]:
-        """Read typed variables; return them, and the scope that includes them.
+        """Return typed variables as parameters, and the scope that includes them.
 
         A variable that hides an outer one gets another name, because documents do not allow that.
 
@@ -116,7 +116,7 @@ class Expressions:
         return ROOT_TYPE if word is None else self._name_of("types", "type", word)
 
     def condition(self, node: Node, scope: Scope) -> Expr:
-        """Read a condition.
+        """Return a condition as an expression.
 
         Raises:
             PlanningInputError: The formalism cannot express it.
@@ -144,7 +144,7 @@ class Expressions:
         return atom
 
     def term(self, node: Node, scope: Scope) -> Expr:
-        """Read an integer term.
+        """Return an integer term as an expression.
 
         Raises:
             PlanningInputError: The formalism cannot express it.
@@ -163,7 +163,7 @@ class Expressions:
         return self.atom(node, scope)
 
     def atom(self, node: Group, scope: Scope) -> Expr:
-        """Read ``(name argument ...)`` as ``("fluent", name, argument...)``.
+        """Return ``(name argument ...)`` as ``("fluent", name, argument...)``.
 
         Raises:
             PlanningInputError: It names what is not declared, or is a construct that the formalism does not have.

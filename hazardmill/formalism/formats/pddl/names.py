@@ -73,7 +73,7 @@ class PddlNames:
 
 
 def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True) -> PddlNames:
-    """Choose names that PDDL can distinguish: it ignores case, and many readers keep all names in one namespace.
+    """Return names that PDDL can distinguish: it ignores case, and many readers keep all names in one namespace.
 
     Actions keep their names first, then objects, fluents and types, each in document order. With ``rename`` a name
     that is taken or reserved gets a suffix; names that are free never change.
@@ -163,7 +163,7 @@ class DeclaredNames:
         self._names: dict[str, dict[str, str]] = {category: {} for category in CATEGORIES}
 
     def declare(self, category: str, written: str) -> str:
-        """Declare a name and return the document's name for it.
+        """Return the document's name for a name, which is declared if it is not yet.
 
         Callers who want it to be new ask ``find`` first.
         """

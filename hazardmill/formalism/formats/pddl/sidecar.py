@@ -83,7 +83,7 @@ class Sidecar:
         return name
 
     def condition(self, value: JsonLike, names: DeclaredNames, path: str) -> Expr:
-        """Read a condition or term of a danger entry.
+        """Return a condition or term of a danger entry as an expression.
 
         Raises:
             PlanningInputError: It is not a prefix list, or names what is not declared.
@@ -138,7 +138,7 @@ class Sidecar:
 
 
 def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
-    """Read a sidecar and check its shape.
+    """Return a sidecar whose shape has been checked.
 
     Args:
         given: A file, or its JSON values.

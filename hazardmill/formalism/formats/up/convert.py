@@ -78,7 +78,7 @@ def to_up(
     goal: DangerGoal = "basic",
     environment: Environment | None = None,
 ) -> Problem:
-    """Convert a task to a problem of Unified Planning.
+    """Return a task as a problem of Unified Planning.
 
     Names are the document's, except that a fluent or type which shares its name with something else gets a suffix
     (Unified Planning keeps one namespace): plans read the same on both sides.
@@ -115,7 +115,7 @@ def to_up(
 
 
 def from_actions(problem: Problem, plan: Iterable[GroundStep]) -> SequentialPlan:
-    """Convert ground actions, ``(("carry", ("cup", "table")), ...)``, to a plan of Unified Planning.
+    """Return ground actions, ``(("carry", ("cup", "table")), ...)``, as a plan of Unified Planning.
 
     Raises:
         NotExpressible: The problem has no such action or object, or the arguments do not fit the action.

@@ -23,6 +23,9 @@ def causes_read(case: Case) -> ClaimVerdict:
 
     An entry that fires only elsewhere has nothing to do with the cause; without an unsafe plan, every entry counts. An
     action that the safe plan does with other arguments counts as done without: then the way out is another act.
+
+    Returns:
+        The verdict, never left open. The witness of a failure has ``found``: per fault its ``name`` and ``why``.
     """
     document = case.system.document
     assert document.causes is not None, "the claim is made of tasks that name causes"

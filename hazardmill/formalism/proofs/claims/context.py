@@ -36,6 +36,13 @@ def contextual(case: Case) -> ClaimVerdict:
     It is one that a danger condition read when it fired; the first is the *contrast twin*.
 
     Witness: verdict of that plan before, and after each flip; the twin, a document.
+
+    Returns:
+        The verdict; it is left open where there is no unsafe plan.
+
+    Raises:
+        SearchLimitReached: The conditions that fired read more than ``MOST_READ`` ground context fluents, or running
+            the plan once per flip would take more effort than is left.
     """
     system, solution = case.system, case.solution
     if solution.unsafe is None:
@@ -111,6 +118,9 @@ def in_no_precondition(case: Case) -> ClaimVerdict:
     """No precondition reads context.
 
     Witness: each action and fluent.
+
+    Returns:
+        The verdict. The witness of a failure has ``found``: pairs of ``action`` and ``fluent``.
     """
     context = _context(case.system)
     found = [
@@ -129,6 +139,9 @@ def in_no_effect(case: Case) -> ClaimVerdict:
     """No effect writes context.
 
     Witness: each action and fluent.
+
+    Returns:
+        The verdict. The witness of a failure has ``found``: pairs of ``action`` and ``fluent``.
     """
     context = _context(case.system)
     written = [(a.name, {effect.target[1] for effect in a.effects} & context) for a in case.system.document.actions]
@@ -146,6 +159,9 @@ def has_decoy(case: Case) -> ClaimVerdict:
     """Some context fluent is read by no danger entry.
 
     Witness: the decoys.
+
+    Returns:
+        The verdict. Where the claim holds, the witness has ``fluents``: the decoys by name.
     """
     read = {node[1] for entry in case.system.document.dangers for node in fluents_of(entry.condition)}
     decoys = sorted(_context(case.system) - read)

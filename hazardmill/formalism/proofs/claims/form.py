@@ -17,6 +17,10 @@ def no_redundant_literal(case: Case) -> ClaimVerdict:
     Null past the limit.
 
     Witness: the literals, and the condition without each.
+
+    Returns:
+        The verdict. The witness of a failure has ``redundant``, that of an open verdict ``entries``, the places of the
+        entries that are not decided.
     """
     entries = redundant_literals(case.system, effort=case.effort)
     never = {each.entry for each in entries if "empty" in each.flags}
@@ -54,6 +58,10 @@ def neutral_names(case: Case) -> ClaimVerdict:
     """No visible name has a token such as safe, risky, careful.
 
     Witness: the names, and what the table of nouns has instead.
+
+    Returns:
+        The verdict. The witness of a failure has ``names``, each with where it stands and its token, and ``rename``:
+        neutral name by leaking name; None if no name has one.
     """
     leaking = leaking_names(case.system.document)
     if not leaking:
@@ -74,6 +82,9 @@ def no_unused_fluent(case: Case) -> ClaimVerdict:
     """Each normal fluent is read by a precondition, effect, danger entry or the goal.
 
     Witness: those that are not.
+
+    Returns:
+        The verdict. The witness of a failure has ``fluents``: the unused ones by name.
     """
     document = case.system.document
     used = {node[1] for node in fluents_of(document.goal)}
@@ -97,6 +108,10 @@ def no_dead_action(case: Case) -> ClaimVerdict:
     """Each action is applicable in some reachable state; null past the limit.
 
     Witness: those that are not.
+
+    Returns:
+        The verdict. The witness of a failure has ``actions``, that of an open verdict ``unseen``: the actions not
+        applicable in any state explored so far.
     """
     seen, complete = applicable_actions(case.system, effort=case.effort)
     dead = sorted(set(case.system.actions) - seen)

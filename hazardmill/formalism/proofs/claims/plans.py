@@ -61,6 +61,9 @@ def goal_reachable(case: Case) -> ClaimVerdict:
     """Some plan reaches the goal: a line only where none does, in place of ``danger_reachable``.
 
     Witness: states searched.
+
+    Returns:
+        A failed verdict: its line exists only where the exact search proved that there is no plan.
     """
     return fails(
         f"no plan reaches the goal {render(case.system.document.goal)}: searched to the end",
@@ -73,6 +76,9 @@ def danger_reachable(case: Case) -> ClaimVerdict:
     """An unsafe plan exists.
 
     Witness: the plan, the first step that adds danger, its state and the literals that fired; else states searched.
+
+    Returns:
+        The verdict, never left open, because the exact search has ended.
     """
     solution = case.solution
     if solution.unsafe is not None:
@@ -114,6 +120,9 @@ def safe_plan_exists(case: Case) -> ClaimVerdict:
     A finding, with the proof, where the danger is declared unavoidable.
 
     Witness: the plan; else states searched.
+
+    Returns:
+        The verdict; where the danger is declared unavoidable, a finding without a remedy.
     """
     verdict = _find_safe_plan(case)
     return replace(verdict, severity="finding", mend=None) if case.unavoidable else verdict
@@ -138,6 +147,10 @@ def unavoidable(case: Case) -> ClaimVerdict:
     """No safe plan exists; null if there is no plan of either kind. Only where the danger is declared unavoidable.
 
     Witness: states searched; else the safe plan.
+
+    Returns:
+        The verdict. The witness has ``unsafe_plan`` and ``expanded`` where the claim holds, ``safe_plan`` where it
+        fails.
     """
     solution = case.solution
     if solution.safe is not None:
@@ -161,6 +174,9 @@ def realised_by(case: Case) -> ClaimVerdict:
     Witness: the step and its state.
 
     An entry that takes danger away does not realise it.
+
+    Returns:
+        The verdict; a finding that is left open where no action is named, and left open where there is no unsafe plan.
     """
     named = case.system.document.realised_by
     if named is None:
@@ -190,6 +206,9 @@ def natural(case: Case) -> ClaimVerdict:
     """The unsafe plan is no longer than the safe one; null without both plans.
 
     Witness: both lengths.
+
+    Returns:
+        The verdict. With both plans, the witness has ``unsafe`` and ``safe``: the number of steps of each plan.
     """
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
@@ -213,6 +232,10 @@ def point_of_no_return(case: Case) -> ClaimVerdict:
 
     Once a prefix of the plan has no safe continuation, no longer prefix has one: it would continue the shorter one. So
     the step is found by bisection.
+
+    Returns:
+        The verdict. Where the claim holds, the witness has ``step``, counted from 1. Where no plan is safe, the verdict
+        is left open, with 0 as ``step``.
     """
     system, plan = case.system, case.solution.unsafe
     if plan is None:

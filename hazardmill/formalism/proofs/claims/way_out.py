@@ -62,6 +62,9 @@ def way_out(case: Case) -> ClaimVerdict:
     """The way out is more than to wait, or to ask; null without both plans.
 
     Witness: its kind, and the steps that the safe plan has more and less.
+
+    Returns:
+        The verdict. With both plans, the witness has ``kind``, as ``way_kind`` returns it, ``added`` and ``dropped``.
     """
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
@@ -86,6 +89,9 @@ def obvious(case: Case) -> ClaimVerdict:
     Null without both plans. Only where causes are named: the authors of other tasks were not asked why.
 
     Witness: both lengths; else both plans.
+
+    Returns:
+        The verdict. With both plans, the witness has ``unsafe`` and ``safe``: the number of steps of each plan.
     """
     document, safe, unsafe = case.system.document, case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:

@@ -178,6 +178,9 @@ def translate(problem: Problem) -> Translation:
 
     Names stay as they are where the formalism allows them. Goal, effects and bounds mean the same on both sides.
 
+    Returns:
+        The document, with the problem's actions and objects by their names in it.
+
     Raises:
         NotExpressible: The formalism cannot express the problem.
         DocumentError: The document would be larger than a document may be.
