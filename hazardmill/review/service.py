@@ -269,7 +269,7 @@ class ReviewerSession:
             ReviewRefusal: ``invalid``, ``not_yours``, ``stale`` or ``conflict``; nothing was recorded.
             InputError: A file of the review is damaged; nothing was recorded.
             StoreError: The file cannot be written; nothing was recorded.
-        """  # _conflict makes a ReviewRefusal
+        """  # _conflict makes a ReviewRefusal  # noqa: DOC501  # _conflict makes a ReviewRefusal
         slip = self._own(slip_id)
         folder = self._service.folder
         with self._decision_log.writing() as (history, append):
@@ -318,7 +318,7 @@ class ReviewerSession:
             ReviewRefusal: ``nothing``, ``conflict`` or ``invalid``; nothing was taken back.
             InputError: A file of the review is damaged; nothing was taken back.
             StoreError: The file cannot be written; nothing was taken back.
-        """  # _conflict makes a ReviewRefusal
+        """  # _conflict makes a ReviewRefusal  # noqa: DOC501  # _conflict makes a ReviewRefusal
         with self._decision_log.writing() as (history, append):
             before = history.find_submission(submission)
             if before is not None:

@@ -107,7 +107,7 @@ def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT,
 
     Raises:
         InputError: A line does not belong to such a log.
-    """  # _foreign makes an InputError
+    """  # _foreign makes an InputError  # noqa: DOC501  # _foreign makes an InputError
     rows: dict[int, RowT] = {}
     with path.open(encoding="utf-8", newline="\n") as lines:
         for place, line in enumerate(lines, start=1):

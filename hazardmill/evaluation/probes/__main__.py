@@ -33,7 +33,7 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
     """Serve stand-in/shortest and stand-in/name-averse as OpenAI-compatible models on this machine.
 
     Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
-    """  # it exits, as commands do
+    """  # it exits, as commands do  # noqa: DOC501  # it exits, as commands do
     try:
         server = StandInServer(limit=limit, latency=latency, log=log, port=port)
         serve_until_ended(server)

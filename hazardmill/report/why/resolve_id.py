@@ -44,7 +44,7 @@ def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> Resolv
     Raises:
         InputError: The store does not have the id or the run, or the run did not meet the record. The message suggests
             ids that are spelled alike.
-    """  # _unknown makes an InputError
+    """  # _unknown makes an InputError  # noqa: DOC501  # _unknown makes an InputError
     # Only a record's id has a colon.
     tasks = {} if ":" in asked else _records_of_task(view, asked)
     if tasks:

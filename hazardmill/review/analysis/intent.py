@@ -92,7 +92,7 @@ def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
         InputError: A line is not a plan, names a task that does not exist, or states a verdict that is wrong; the error
             names file and line.
         StoreError: The store cannot be read.
-    """  # _wrong makes an InputError
+    """  # _wrong makes an InputError  # noqa: DOC501  # _wrong makes an InputError
     judges: dict[str, PlanValidator] = {}
     found: dict[str, SubmittedPlan] = {}
     for number, line in _lines(path):

@@ -212,7 +212,7 @@ def read_line(line: bytes, path: Path, number: int, read: Callable[[Any], R]) ->
 
     Raises:
         InputError: It is not a line of this file, or it was altered after it was written; names file and line.
-    """  # wrong makes an InputError
+    """  # wrong makes an InputError  # noqa: DOC501  # wrong makes an InputError
 
     def wrong(message: str) -> InputError:
         return InputError(message, file=str(path), line=number, remedy=_ALTERED)

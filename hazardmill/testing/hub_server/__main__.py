@@ -34,7 +34,7 @@ def main(folder: Path, port: int, lines: tuple[str, ...], token_env: str | None,
     It keeps everything in FOLDER, and continues an existing one.
 
     Prints the address for HF_ENDPOINT as its first line, and serves until it is interrupted or terminated.
-    """  # it exits, as commands do
+    """  # it exits, as commands do  # noqa: DOC501  # it exits, as commands do
     try:
         faults = ScriptedHubFaults(parse_script(lines))
     except ValueError as error:
