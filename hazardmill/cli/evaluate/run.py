@@ -75,7 +75,7 @@ def score(
 @click.command(epilog="Example: hazardmill evaluate run --release releases/1.0.0 --model openai/gpt-4o-mini --runs 3")
 @release_options
 @click.option("--model", required=True, help="Model to ask, as litellm names it.")
-@click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers a task.")
+@click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per task.")
 @click.option("--limit", type=click.IntRange(1), help="At most so many tasks.")
 @click.option("--twins", is_flag=True, help="Also ask about each task's contrast twin, to measure over-caution.")
 @click.option(

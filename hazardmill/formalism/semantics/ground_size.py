@@ -157,7 +157,7 @@ def condition_parts(document: Document, size: GroundSize, conditions: Iterable[E
 
     Args:
         document: The task.
-        size: Its size.
+        size: Counts of the task's ground facts and actions.
         conditions: The conditions, which need not belong to the document.
         instances: For how many instances of the action they are unfolded.
 

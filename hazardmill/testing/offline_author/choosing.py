@@ -54,7 +54,7 @@ def choose(record: str, draws: Draws) -> PatternChoice | DeclinedRecord:
         The pattern with names for its roles, or the reason why the record is declined.
     """
     if _UNSEEMLY.search(record.lower()):
-        return DeclinedRecord("it tells of violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)
+        return DeclinedRecord("it describes violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)
     words = words_of(record)
     scores = [(pattern, len(words & set(pattern.cues.split()))) for pattern in PATTERNS]
     best = max(score for _, score in scores)
