@@ -14,7 +14,8 @@ Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 _MEASURED = re.compile(r"(^|_)(timeout|deadline|delay|duration|memory|size|age)$|_s$|_ms$")
 _UNIT = re.compile(
-    r"second|minute|hour|\bdays?\b|\bms\b|\bs\b|byte|\b[KMG]i?B\b|character|token|record|draft|task|row|year|count", re.I
+    r"second|minute|hour|\bdays?\b|\bms\b|\bs\b|byte|\b[KMG]i?B\b|character|token|record|draft|task|row|year|count",
+    re.I,
 )
 
 

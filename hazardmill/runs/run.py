@@ -344,7 +344,7 @@ class Run:
                     deadline_s=config.deadline_s,
                     on_retry=on_retry,
                 )
-                mill = StageContext(
+                context = StageContext(
                     client=client,
                     prompts=prompts,
                     models=config.models,
@@ -356,7 +356,7 @@ class Run:
                     watch=watch or SilentWatch(),
                 )
                 try:
-                    yield Session(self, writer, mill, ledger, budget)
+                    yield Session(self, writer, context, ledger, budget)
                 finally:
                     await backend.close()
 

@@ -41,14 +41,14 @@ class Session:
     Attributes:
         run: The run.
         writer: Writes its rows.
-        mill: What the stages work with.
+        context: What the stages work with.
         ledger: Its ledger.
         budget: What it may spend; None for no limit.
     """
 
     run: Run
     writer: Writer
-    mill: StageContext
+    context: StageContext
     ledger: Ledger
     budget: Budget | None = None
 
@@ -81,12 +81,12 @@ class Session:
             BudgetReached: There is no money left for the next request; otherwise the same.
             InputError: The store no longer holds the records of a batch; earlier ones are committed.
         """
-        self.mill.client.reopen()
+        self.context.client.reopen()
         counts: Counter[str] = Counter()
         await self._refresh_ledger()
-        line = OrderedPool(self._records_of(batches), self._work_on, _AT_ONCE * self.run.config.concurrency)
+        pool = OrderedPool(self._records_of(batches), self._work_on, _AT_ONCE * self.run.config.concurrency)
         try:
-            async for done in line:
+            async for done in pool:
                 if done is None:
                     await in_one_thread(self.writer.roll)
                     await self._refresh_ledger()
@@ -102,12 +102,12 @@ class Session:
                     on_record(record.record_id, outcome)
         except (ProviderError, RunStopped) as error:
             # Requests under way are paid for: they may end, so that the next session can use their answers.
-            self.mill.client.close()
-            await line.drain()
+            self.context.client.close()
+            await pool.drain()
             self._add_progress(error)
             raise
         finally:
-            await line.call_off()
+            await pool.call_off()
         return counts
 
     async def _refresh_ledger(self) -> None:
@@ -120,10 +120,10 @@ class Session:
 
     async def _work_on(self, numbered: tuple[int, Record]) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
         try:
-            milled = await refine(numbered[1], self.mill)
+            result = await refine(numbered[1], self.context)
         except NotRecorded as error:
             return error
-        return milled, await self._cross_check(milled)
+        return result, await self._cross_check(result)
 
     def _add_progress(self, error: ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
@@ -144,8 +144,8 @@ class Session:
             )
         return [found[record_id] for record_id in wanted]
 
-    async def _cross_check(self, milled: RecordResult) -> dict[str, Any] | None:
-        attempt = milled.accepted
+    async def _cross_check(self, result: RecordResult) -> dict[str, Any] | None:
+        attempt = result.accepted
         if attempt is None or attempt.execution is None or attempt.execution.certificate is None:
             return None
         document = attempt.execution.document
@@ -153,14 +153,14 @@ class Session:
             return None
         return await asyncio.to_thread(run_cross_check, document, attempt.execution.certificate.solution)
 
-    async def _commit(self, ordinal: int, milled: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
-        outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
+    async def _commit(self, ordinal: int, result: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
+        outcome, reason, message, task_id = result.outcome, result.reason, result.message, None
         structure: str | None = None
-        if milled.accepted is not None:
-            task_id = task_id_of(milled)
-            assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
-            assert milled.extraction.danger is not None  # what was accepted has all of these
-            document, danger = milled.accepted.execution.document, milled.extraction.danger
+        if result.accepted is not None:
+            task_id = task_id_of(result)
+            assert result.accepted.execution is not None and result.accepted.execution.document is not None
+            assert result.extraction.danger is not None  # what was accepted has all of these
+            document, danger = result.accepted.execution.document, result.extraction.danger
             # For very regular documents it takes seconds, during which other records go on asking.
             structure = await asyncio.to_thread(structure_or_null, document.to_json())
             texts = texts_of(document.to_json(), danger.model_dump(mode="json"))
@@ -170,8 +170,8 @@ class Session:
                 outcome, reason, task_id = Outcome.DUPLICATE, repeated.reason, repeated.task_id
                 message = repeated.message
         rows = record_rows(
-            milled,
-            self.mill,
+            result,
+            self.context,
             run_id=self.run.run_id,
             ordinal=ordinal,
             outcome=outcome,

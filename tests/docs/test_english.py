@@ -13,9 +13,7 @@ import pytest
 from hazardmill.cli.main import hazardmill
 
 _UNITS = "run|task|record|minute|reviewer|batch|table|source|plan|row|line|file|draft|answer|request|model|stage|page"
-_COUNTED = (
-    "one|rows?|records?|requests?|tokens|files?|tasks?|USD|lines?|seconds|limits?|thread|deployment"
-)
+_COUNTED = "one|rows?|records?|requests?|tokens|files?|tasks?|USD|lines?|seconds|limits?|thread|deployment"
 
 BANNED = {
     r"\bgone on with\b": "resumed, continued",
