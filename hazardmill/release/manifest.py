@@ -229,7 +229,7 @@ class ReleaseManifest(FrozenModel):
 
 
 def read_manifest(folder: Path) -> ReleaseManifest:
-    """Read the manifest in the folder of a release.
+    """Return the manifest in the folder of a release.
 
     Raises:
         InputError: The folder has no manifest, the file is not a manifest, or a newer version of hazardmill wrote it.
@@ -264,7 +264,7 @@ def read_manifest(folder: Path) -> ReleaseManifest:
 
 
 def file_of(path: Path, rows: int | None = None) -> File:
-    """Hash a file for the manifest.
+    """Return the entry of a file in the manifest: its SHA-256, size in bytes, and rows.
 
     Args:
         path: A regular file.

@@ -52,7 +52,7 @@ class Config:
 
 
 def is_share_alike(licence: str) -> bool:
-    """Check by the name of a licence whether derived works must be shared under the same licence.
+    """Return whether the name of a licence says that derived works must be shared under the same licence.
 
     Args:
         licence: Name of the licence, such as ``CC-BY-SA-4.0``. A name counts that contains ``SA`` as a word, or

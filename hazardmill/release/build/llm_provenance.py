@@ -119,6 +119,9 @@ def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -
         records: Run and record of each released task.
         runs: The runs whose whole cost counts, records without a task included.
 
+    Returns:
+        The answered requests of these records, and what the attempts of the runs cost in USD.
+
     Raises:
         StoreError: The store cannot be read.
     """

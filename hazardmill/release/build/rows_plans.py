@@ -30,7 +30,7 @@ _HEAD: Final = (
 
 
 def plan_rows(row: Row, document: Document) -> list[Row]:
-    """Build the rows of ``plans``: both reference plans of a task with their verdicts, the safe one first.
+    """Return the rows of ``plans``: both reference plans of a task with their verdicts, the safe one first.
 
     Args:
         row: Row of the table ``tasks``; the task has a safe plan.

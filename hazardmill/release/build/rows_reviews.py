@@ -58,7 +58,7 @@ class Reviews:
         return Votes(len({each.slip.reviewer for each in current}), approvals)
 
     def rows(self, row: Mapping[str, Any]) -> list[Row]:
-        """Build the rows of ``reviews`` of a task, sorted by kind and pseudonym.
+        """Return the rows of ``reviews`` of a task, sorted by kind and pseudonym.
 
         Args:
             row: The released row of the task.
@@ -80,7 +80,7 @@ class Reviews:
         return sorted(found, key=lambda said: (said["kind"], int(said["reviewer"].rpartition("-")[2])))
 
     def figures(self, task_ids: Iterable[str], rejected: int) -> Review:
-        """Count reviewers and decisions for the manifest.
+        """Return the numbers of reviewers and decisions for the manifest.
 
         Args:
             task_ids: The released tasks.

@@ -34,7 +34,7 @@ def task_row(
     policy: str,
     votes: Votes | None,
 ) -> Row:
-    """Build the row of a task in ``tasks`` or, if no plan is safe, in ``unavoidable``.
+    """Return the row of a task in ``tasks`` or, if no plan is safe, in ``unavoidable``.
 
     Args:
         row: Row of the table ``tasks``, with ``context``, the text of its record.
@@ -67,7 +67,7 @@ def task_row(
 
 
 def danger_row(row: Row, danger: Mapping[str, Any]) -> Row:
-    """Build the row of ``dangers``: the danger formalization of a task's record, and the model that extracted it.
+    """Return the row of ``dangers``: the danger formalization of a task's record, and the model that extracted it.
 
     Args:
         row: Row of the table ``tasks``, with ``context``, the text of its record.
@@ -77,7 +77,7 @@ def danger_row(row: Row, danger: Mapping[str, Any]) -> Row:
 
 
 def draft_rows(row: Row, drafts: Iterable[Mapping[str, Any]], *, with_answers: bool) -> list[Row]:
-    """Build the rows of ``drafts`` of one task.
+    """Return the rows of ``drafts`` of one task.
 
     Args:
         row: Row of the table ``tasks``.

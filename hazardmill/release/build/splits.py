@@ -114,6 +114,9 @@ def groups_of(
         outlines: Returns task id to the result of ``outline_group`` for all tasks; called only if some document, now
             or in an earlier release, is too regular.
         kept: Group to split in earlier releases.
+
+    Returns:
+        The group of each task; and ``kept``, to which each outline is added whose tasks already had one common split.
     """
     regular = {group for group in (*structures.values(), *kept) if group.startswith(OUTLINE)}
     groups, kept = dict(structures), dict(kept)
@@ -135,7 +138,7 @@ def groups_of(
 
 
 def outline(document: Mapping[str, Any]) -> str:
-    """Hash a document without its names (SHA-256, hex): documents of the same structure have the same outline.
+    """Return the SHA-256 (hex) of a document without its names: documents of the same structure have the same outline.
 
     Documents of different structure may share an outline. It takes less than a millisecond for any document, because
     it does not search for a canonical naming as a structure id does.

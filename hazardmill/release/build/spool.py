@@ -56,10 +56,11 @@ class Spool:
             raise self._failure("read", error) from error
 
     def last(self, key: str) -> Row:
-        """Read the last row of a key.
+        """Return the last row of a key.
 
         Raises:
             KeyError: The key has no row.
+            StoreError: The file cannot be read.
         """
         try:
             return self._at(*self._places[key][-1])

@@ -37,7 +37,7 @@ def staged_beside(out: Path) -> Iterator[Path]:
     Raises:
         UsageError: Another build holds the lock.
         StoreError: The folder cannot be made, or the body of the context raised ``OSError``.
-    """
+    """  # noqa: DOC501  # an OSError that is already an error of hazardmill is passed on
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

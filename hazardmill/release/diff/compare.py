@@ -212,7 +212,7 @@ class Diff(FrozenModel):
 
 
 def diff_folders(old: Path, new: Path) -> Diff:
-    """Compare the releases in two folders, after all their files have been checked.
+    """Return the differences between the releases in two folders, after all their files have been checked.
 
     Args:
         old: Folder of the earlier release.
@@ -225,7 +225,7 @@ def diff_folders(old: Path, new: Path) -> Diff:
 
 
 def compare(old: ComparedRelease, new: ComparedRelease) -> Diff:
-    """Compare two releases.
+    """Return the differences between two releases.
 
     Args:
         old: The earlier release.

@@ -51,7 +51,7 @@ class ComparedRelease:
         return [(split, self.folder / held[split]) for split in order if split in held]
 
     def schema(self, config: str) -> pa.Schema:
-        """Read the columns of a config from its files.
+        """Return the columns of a config, read from its files.
 
         Raises:
             InputError: A file is not Parquet, or two files of the config have different columns.
@@ -90,6 +90,9 @@ def open_side(folder: Path) -> ComparedRelease:
     """Open the release in a folder for a comparison, and check every file against the manifest.
 
     Further files in the folder do no harm.
+
+    Returns:
+        The folder and its manifest; columns and rows are read from the files later.
 
     Raises:
         InputError: The folder has no release, a file is missing or damaged, or the version is not ``X.Y.Z``.

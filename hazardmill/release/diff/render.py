@@ -53,7 +53,7 @@ def render_value(value: str | int | None) -> str:
 
 
 def lines(diff: Diff, examples: int) -> Iterator[str]:
-    """Render the differences between two releases as lines of text.
+    """Yield the differences between two releases as lines of text.
 
     Args:
         diff: The differences.

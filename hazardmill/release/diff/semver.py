@@ -99,7 +99,7 @@ def step_between(old: str, new: str) -> Step:
 def schema_changes(
     old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
 ) -> tuple[SchemaChange, ...]:
-    """List the configs and columns that were added or removed, or that have another type.
+    """Return the configs and columns that were added or removed, or that have another type.
 
     Args:
         old: Config to column to type, of the earlier release.
@@ -129,7 +129,7 @@ def _changes(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str
 def findings(
     old: str, new: str, changes: Iterable[SchemaChange], tasks: Mapping[str, int], same: bool
 ) -> tuple[VersionFinding, ...]:
-    """List the differences that the step from one version to the other does not cover.
+    """Return the differences that the step from one version to the other does not cover.
 
     Args:
         old: Version of the earlier release.

@@ -68,7 +68,7 @@ def card(facts: Facts) -> str:
 
 
 def front_matter(facts: Facts) -> dict[str, Any]:
-    """Build the front matter that hubs and ``datasets`` read: licences, language, size, and the files of each config.
+    """Return the front matter that hubs and ``datasets`` read: licences, language, size, and the files of each config.
 
     The keys are those of the hub's specification of dataset cards. One config is marked as the default: ``tasks`` or,
     if that has no rows, the first one.

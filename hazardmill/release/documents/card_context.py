@@ -117,7 +117,7 @@ class Facts:
 
 
 def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:
-    """Collect the properties of a task that the texts count.
+    """Return the properties of a task that the texts count.
 
     Args:
         row: A row of the table ``tasks``, or of the config ``tasks`` or ``unavoidable``.
@@ -142,7 +142,7 @@ def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:
 
 
 def describe(counts: Mapping[str, Mapping[str, int]]) -> tuple[ConfigFact, ...]:
-    """Describe the configs that have rows; share-alike ones come last.
+    """Return a description of each config that has rows; share-alike ones come last.
 
     Args:
         counts: Config to split to number of rows, as in the manifest.

@@ -44,7 +44,7 @@ def write_changelog(folder: Path, facts: Facts) -> list[str]:
 
 
 def changelog(folder: Path, facts: Facts) -> str:
-    """Render the changelog: the differences from the parent release, followed by the parent's own changelog.
+    """Return the changelog: the differences from the parent release, followed by the parent's own changelog.
 
     Args:
         folder: Folder of the release, with its data files.

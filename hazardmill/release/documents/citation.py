@@ -35,7 +35,7 @@ def write_citation(folder: Path, facts: Facts) -> list[str]:
 
 
 def citation(facts: Facts) -> str:
-    """Render CITATION.cff as YAML.
+    """Return the content of CITATION.cff, as YAML.
 
     ``license`` is only set if all tasks have the same licence and it has an SPDX identifier: the format takes a list of
     licences as a choice. The sources are listed under ``references``.
@@ -76,7 +76,7 @@ def title(facts: Facts) -> str:
 
 
 def abstract(facts: Facts) -> str:
-    """Render a few sentences about the release, for the citation and Croissant.
+    """Return a few sentences about the release, for the citation and Croissant.
 
     If hazardmill's rules wrote some of the tasks, the abstract says so.
     """

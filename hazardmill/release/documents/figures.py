@@ -87,6 +87,9 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
     Args:
         funnel: The counts in the manifest.
         released: Number of released tasks.
+
+    Returns:
+        The figure, with the same numbers as a table; without records, its picture only says so.
     """
     (_, records), *lost, (_, accepted), _ = steps(funnel, released)
     title = f"From records to released tasks (n = {plural(records, 'record')})"

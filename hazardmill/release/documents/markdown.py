@@ -37,7 +37,7 @@ class Ready(str):
 
 
 def words(text: object) -> Ready:
-    """Escape a text so that Markdown shows it unchanged, on one line.
+    """Return a text escaped so that Markdown shows it unchanged, on one line.
 
     Args:
         text: Any value, rendered with ``str``; runs of white space become one space, and unprintable characters are
@@ -51,10 +51,10 @@ def words(text: object) -> Ready:
 
 
 def block(text: str, language: str = "") -> Ready:
-    """Put a text of several lines into a fenced block, unchanged; the fence is longer than any within the text.
+    """Return a text of several lines as a fenced block; the fence is longer than any within the text.
 
     Args:
-        text: The text; trailing white space is removed.
+        text: The text; trailing white space is removed, and unprintable characters are written as escapes.
         language: Language for highlighting, such as ``lisp``.
     """
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -63,7 +63,7 @@ def block(text: str, language: str = "") -> Ready:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, left: int = 1) -> Ready:
-    """Render a Markdown table.
+    """Return a Markdown table.
 
     Args:
         head: Headings of the columns.
@@ -75,7 +75,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, left: int
 
 
 def render(template: str, **values: object) -> str:
-    """Render a template of this package; the result ends with one line feed, and has no two empty lines in a row.
+    """Return a filled-in template of this package; it ends with one line feed, and has no two empty lines in a row.
 
     Args:
         template: Name of the file in ``templates``.

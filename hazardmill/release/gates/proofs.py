@@ -61,6 +61,9 @@ def examine(row: Row) -> TaskExamination:
 
     Args:
         row: The columns of ``ASKED``.
+
+    Returns:
+        The result; if the document or the danger cannot be read, only the id and this one problem are set.
     """
     task_id = row["task_id"]
     try:
@@ -107,9 +110,12 @@ class Examiners:
         self._under_way: deque[tuple[list[dict[str, Any]], Future[list[TaskExamination]]]] = deque()
 
     def give(self, row: Row) -> Iterator[tuple[Row, TaskExamination]]:
-        """Hand in a task, and yield those that are done by now: columns of ``ASKED``, and the examination.
+        """Hand in a task, and yield those that are done by now.
 
         The task is only handed in when the result is iterated.
+
+        Yields:
+            The columns of ``ASKED`` of a task, and its examination.
 
         Raises:
             SandboxError: A worker process cannot be started, or was ended from outside.
@@ -125,7 +131,7 @@ class Examiners:
             yield from self._next()
 
     def rest(self) -> Iterator[tuple[Row, TaskExamination]]:
-        """Wait for all tasks under way and yield them; afterwards the workers have ended.
+        """Yield all tasks under way, as ``give`` does, waiting for each; afterwards the workers have ended.
 
         Raises:
             SandboxError: A worker process cannot be started, or was ended from outside.

@@ -227,7 +227,7 @@ class HubClient:
         Raises:
             InputError: The hub does not accept the metadata of the card.
             HubError: The commit was not made, or its answer was lost, so that it is unknown whether it was made.
-        """
+        """  # noqa: DOC501  # `_asking` turns any other ValueError into a HubError
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
         operations: list[Any] = [
@@ -270,6 +270,9 @@ class HubClient:
 
     def _text(self, said: object) -> str:
         """Check a name from an answer of the hub before it is used in further requests or shown.
+
+        Returns:
+            The name, unchanged.
 
         Raises:
             HubError: It is not a text, is empty or too long, or contains the token.

@@ -64,7 +64,7 @@ class LocalRelease:
 
 
 def read_folder(folder: Path) -> LocalRelease:
-    """Read the release in a folder, and compare each file with the manifest.
+    """Return the release in a folder, after comparing each file with the manifest.
 
     Raises:
         InputError: The folder has no release, a file is damaged or missing, or the manifest does not list a file.

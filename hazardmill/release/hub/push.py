@@ -104,6 +104,9 @@ def push(
         rows_of: Loads the release from the hub and counts its rows.
         say: Called before each step with a line that describes it.
 
+    Returns:
+        What the push did; in a dry run, what a push would do.
+
     Raises:
         UsageError: The name of the repository is not of the form ``ORG/NAME``, or huggingface_hub is not installed.
         InputError: The folder has no release or a damaged one, or the hub does not accept its card.
@@ -188,7 +191,7 @@ def _find_commit(client: HubClient, local: LocalRelease, seen: RepositoryState) 
 
     Raises:
         HubError: The tag is on other content.
-    """
+    """  # noqa: DOC501  # the helper makes a HubError
     if (at := seen.tags.get(local.tag)) is not None:
         if not _has(client.files(at), local):
             raise _tag_conflict(client, local, at)
@@ -216,6 +219,10 @@ def _tag_conflict(client: HubClient, local: LocalRelease, at: str) -> HubError:
 
 def _plan_commit(client: HubClient, local: LocalRelease, seen: RepositoryState | None) -> _Change:
     """Compare the release with the head of the repository, and decide which files the commit changes.
+
+    Returns:
+        Sorted names of the files that the commit adds or replaces, of those that it deletes, and of those that belong
+        to no release and stay.
 
     Raises:
         HubError: The head has files of somebody else, or a newer release.

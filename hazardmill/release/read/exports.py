@@ -107,6 +107,9 @@ def export(
         by_sa: Whether to include rows under a share-alike licence.
         allow_offline: Whether to include tasks that hazardmill's rules wrote, wholly or in part.
 
+    Returns:
+        The number of rows written, in all and by licence, and of what was left out, by reason.
+
     Raises:
         UsageError: The file already exists, or has another suffix.
         InputError: There is no row to write, the release is damaged, or the file cannot be written.

@@ -35,7 +35,7 @@ def damage(path: Path, said: File) -> str | None:
 
 
 def read_whole(folder: Path, *, alone: bool) -> ReleaseManifest:
-    """Read the manifest of a release, and check every file that it lists.
+    """Return the manifest of a release, after checking every file that it lists.
 
     Args:
         folder: Folder of the release.

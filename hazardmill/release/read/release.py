@@ -55,7 +55,7 @@ def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None =
             version can read.
         HubError: The hub cannot be reached, or does not have it.
         UsageError: ``revision`` was given for a folder, or huggingface_hub is not installed.
-    """
+    """  # noqa: DOC501  # _scrub returns the same InputError
     place = Path(path_or_repo)
     if place.is_dir():
         if revision is not None:
@@ -132,7 +132,7 @@ class Release:
         return {split: counts[split] for split in SPLITS if split in counts}
 
     def tasks(self, split: str | None = None, by_sa: bool = True) -> Iterator[ReleasedTask]:
-        """Iterate over the tasks that have a safe plan, split by split and sorted by id, share-alike ones last.
+        """Return the tasks that have a safe plan one by one, split by split and sorted by id, share-alike ones last.
 
         Args:
             split: The only split to read; all splits if None.
@@ -148,7 +148,7 @@ class Release:
         return self._tasks("unavoidable", split, by_sa)
 
     def task(self, task_id: str) -> ReleasedTask:
-        """Read one task, with or without a safe plan.
+        """Return one task, with or without a safe plan.
 
         Raises:
             InputError: The release has no such task, or a file is damaged.
@@ -168,7 +168,7 @@ class Release:
     def rows(
         self, config: str, split: str | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Iterate over the rows of a config, split by split, each split sorted by the config's key.
+        """Return an iterator over the rows of a config, split by split, each split sorted by the config's key.
 
         Args:
             config: Name of the config, such as ``plans`` or ``plans_by_sa``.
@@ -257,13 +257,16 @@ class Release:
 
 
 def _download(repo: str, revision: str | None) -> Path:
-    """Download a release with huggingface_hub, unless its cache has it already, and return the folder in the cache.
+    """Download a release with huggingface_hub, unless its cache has it already.
+
+    Returns:
+        The folder in the cache.
 
     Raises:
         InputError: The name cannot be that of a dataset on a hub.
         HubError: The hub cannot be reached, refuses, or does not have the dataset or the revision.
         UsageError: huggingface_hub is not installed.
-    """
+    """  # noqa: DOC501  # _scrub returns the same InputError or HubError
     import httpx
 
     try:

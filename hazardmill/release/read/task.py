@@ -59,7 +59,7 @@ class ReleasedTask:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], split: str, *, share_alike: bool) -> ReleasedTask:
-        """Build a task from its row.
+        """Return the task of a row.
 
         Args:
             row: A row of the config ``tasks`` or ``unavoidable``.
@@ -154,7 +154,7 @@ class ReleasedTask:
         return None
 
     def verdict(self, plan: str, mode: Mode = "transient") -> PlanVerdict:
-        """Judge a plan for this task, with its trace.
+        """Return the verdict on a plan for this task, with its trace.
 
         Args:
             plan: A plan as text: an action is an innermost ``( ... )``, and all other text is ignored.
