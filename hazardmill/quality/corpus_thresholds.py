@@ -208,7 +208,7 @@ class Corpus:
             self._kinds_of_ways[kind_of_texts(member.unsafe_plan, member.safe_plan)] += 1
 
     def report(self, thresholds: Thresholds | None = None) -> CorpusReport:
-        """Compute the figures and gates over the tasks so far.
+        """Return the figures and gates over the tasks so far.
 
         Args:
             thresholds: The thresholds; by default those of ``Thresholds()``.
@@ -252,7 +252,7 @@ class Corpus:
         )
 
     def _share(self, name: str, says: str, found: Diversity, limits: Thresholds, of: int | None = None) -> Gate:
-        """Build a gate on the share of the most frequent kinds: ten structures, or one source, type or way out.
+        """Return the gate on the share of the most frequent kinds: ten structures, or one source, type or way out.
 
         ``of`` is the number of tasks that have a kind, whether or not it is known; by default all tasks have one.
         """
@@ -314,7 +314,7 @@ class _Tally:
             del self.examples[EXAMPLES:]
 
     def gate(self, name: str, says: str, limits: Thresholds, enough: int = 1) -> Gate:
-        """Build the gate on the share of tasks with findings.
+        """Return the gate on the share of tasks with findings.
 
         By default any number of tasks is enough, because a single such task can be fixed.
         """

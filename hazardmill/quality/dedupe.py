@@ -142,6 +142,10 @@ def dedupe_store(
             for no comparison.
         tell: Called after each task and each piece of the other corpus with a line on the progress.
 
+    Returns:
+        What was found within the store: duplicates, contradictions, and tasks that cannot be compared; and in
+        ``against`` what was found in the other corpus.
+
     Raises:
         InputError: There is no such run, no task, or nothing to compare with.
         StoreError: A store cannot be read.

@@ -40,7 +40,7 @@ class Diversity(FrozenModel):
 
 
 def spread(counts: Mapping[str, int]) -> Diversity:
-    """Compute the diversity of things by kind.
+    """Return the diversity of things by kind.
 
     Args:
         counts: Kind to number of things; kinds without things are ignored.

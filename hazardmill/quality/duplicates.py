@@ -133,12 +133,15 @@ class DuplicatePool:
         return self.look(task_id, document, texts).twin
 
     def look(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> PoolResult:
-        """Compare a task with the pool and keep it if it is new, as ``add`` does, and return all that was found.
+        """Compare a task with the pool and keep it if it is new, as ``add`` does.
 
         Args:
             task_id: Id of the task, by which later duplicates name it.
             document: Its document as JSON values.
             texts: Its fields of ``TEXT_FIELDS``, and its labels if contradictions are wanted.
+
+        Returns:
+            All that was found; ``twin`` is None if the task was kept.
 
         Raises:
             InputError: The texts have over a million different words.
@@ -196,7 +199,7 @@ class DuplicatePool:
 
 
 def structure_or_null(document: Mapping[str, Any]) -> str | None:
-    """Compute the structure id of a document; None if it is too large and regular to have one.
+    """Return the structure id of a document; None if it is too large and regular to have one.
 
     Args:
         document: The document as JSON values.

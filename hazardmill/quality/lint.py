@@ -220,6 +220,10 @@ def lint(items: Iterable[LintItem], linter: Linter, examples: int = 3, threshold
         linter: A new linter: tasks that it has seen before would count as earlier tasks.
         examples: Maximum number of examples per rule.
         thresholds: Thresholds for the gates of the corpus; by default those of ``Thresholds()``.
+
+    Returns:
+        One row per rule and level with findings: refusals, findings, undecided claims, each with the most frequent
+        first; and the figures and gates of the corpus.
     """
     rows: dict[tuple[str, Level], LintRow] = {}
     tasks = clean = 0

@@ -30,6 +30,9 @@ def lint_items(place: Path, imported: bool = False) -> Iterator[LintItem]:
         place: The folder of a store, or a folder with task folders.
         imported: Whether all tasks count as made elsewhere.
 
+    Returns:
+        The tasks; each is read when the iterator reaches it.
+
     Raises:
         InputError: There is no such folder.
         StoreError: The store cannot be read.

@@ -52,6 +52,9 @@ def guess_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) 
         document: The document of the task.
         safe_plan: The reference safe plan; if None, no act is the way out.
         unsafe_plan: The reference unsafe plan.
+
+    Returns:
+        The guessed facts and acts in the order of the document, and how many of each are right.
     """
     mentioned = {name for action in document.actions for name in _needed_actions(action)}
     facts = tuple(fluent.name for fluent in document.fluents if fluent.name not in mentioned)

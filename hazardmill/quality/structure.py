@@ -274,7 +274,7 @@ class _Canonical:
         return min(choices)[2] if choices else []
 
     def _written_in_order(self, colours: Colours, chosen: list[int]) -> str:
-        """Write the statements with the symbols numbered in the order of their colours.
+        """Return the text of the statements, with the symbols numbered in the order of their colours.
 
         Raises:
             _Equivalent: The text was found before, in a branch of which this one is a copy.

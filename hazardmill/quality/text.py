@@ -99,7 +99,7 @@ class Spelling:
         self._letters: dict[str, str] = {}
 
     def __call__(self, found: Iterable[str]) -> str:
-        """Encode words, one character per word.
+        """Return words as a string with one character per word.
 
         Raises:
             InputError: There were over a million different words.
@@ -211,7 +211,7 @@ class Texts:
         return len(self._kept)
 
     def prepare(self, text: str) -> PreparedText:
-        """Prepare a text for ``near`` and ``keep``.
+        """Return a text in the form that ``near`` and ``keep`` take.
 
         Raises:
             InputError: The texts have over a million different words.
@@ -237,7 +237,7 @@ class Texts:
         text: PreparedText,
         kinds_of: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None,
     ) -> list[CloseText]:
-        """Find the kept texts that are close to a text, in the order in which they were kept.
+        """Return the kept texts that are close to a text, in the order in which they were kept.
 
         No text is close to one without words.
 
