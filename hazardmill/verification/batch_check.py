@@ -115,7 +115,7 @@ class CheckedFile:
 
 
 def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[FileToCheck]:
-    """Find the files to check, sorted by path.
+    """Return the files to check, sorted by path.
 
     Args:
         place: A file; or a folder, for all Python files in and below it, without hidden ones.
@@ -224,6 +224,9 @@ class FileChecker:
         """Check one file, and write its task folder if it is accepted and a folder is wanted.
 
         No content of the file raises an error.
+
+        Returns:
+            The accepted task, or the first check that failed. ``accepted`` is None if the jail failed on this file.
 
         Raises:
             JailUnavailable: The jail has stopped working.

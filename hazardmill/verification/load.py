@@ -42,7 +42,7 @@ class FolderContent:
 
 
 def read_folder(folder: Path) -> FolderContent:
-    """Read the files of a task folder; a file that cannot be read is a finding.
+    """Return the content of a task folder; a file that cannot be read is a finding.
 
     Links are not followed.
 

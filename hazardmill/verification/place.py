@@ -17,6 +17,9 @@ def verify_place(place: str) -> VerifiedTasks:
     Args:
         place: A task folder, a folder above several, or the folder or address of a store.
 
+    Returns:
+        Number of tasks that were verified, and the findings about all of them.
+
     Raises:
         InputError: There is no such folder, it has no task, or it has one that cannot be read or was imported.
         StoreError: The store cannot be read.
@@ -33,7 +36,7 @@ def verify_place(place: str) -> VerifiedTasks:
 
 
 def _open_if_store(place: str) -> Store | None:
-    """Open the store at a place; None if the place is a folder without a store.
+    """Return the store at a place; None if the place is a folder without a store.
 
     Raises:
         InputError: There is no such folder.

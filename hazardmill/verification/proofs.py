@@ -44,6 +44,10 @@ def prove(document: Document, stored: JsonObject, unavoidable: bool) -> Certific
             another limit, these claims might be decided, and the certificates would differ.
         unavoidable: Whether the danger is declared unavoidable, so that no plan is safe.
 
+    Returns:
+        The new certificate, made under the search limit that the stored one mentions, or the default
+        limit if it mentions none.
+
     Raises:
         SearchLimitReached: The search found no answer within the limit.
         ProofKilled: The prover used too much memory or time, and was ended.

@@ -128,6 +128,9 @@ class VerifiedTasks:
 def verify_store(store: Store) -> VerifiedTasks:
     """Verify every task of a store, in the order of their ids.
 
+    Returns:
+        Number of tasks that were verified, and the findings about all of them.
+
     Raises:
         StoreError: The store cannot be read.
     """
@@ -142,7 +145,7 @@ def verify_store(store: Store) -> VerifiedTasks:
 
 
 def findings_in_store(store: Store) -> tuple[TaskFinding, ...]:
-    """List the findings about the tasks of a store, for ``store verify``.
+    """Return the findings about the tasks of a store, for ``store verify``.
 
     Raises no error: if the tasks cannot be read, this is a finding, too.
     """

@@ -85,6 +85,9 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
         row: The columns ``COLUMNS`` of the table of tasks.
         document: Its document, if the caller has read it already.
         name: Name of the task in findings; by default its id.
+
+    Returns:
+        The findings, and the structure id of the document, computed anew.
     """
     task = name or str(row["task_id"])
     if document is None:
