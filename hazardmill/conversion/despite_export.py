@@ -176,6 +176,10 @@ def _in_folders(folders: Iterable[Path]) -> Iterator[_Task]:
 def _from_path(path: Path) -> _Task:
     """Read a task folder, or the file of a document.
 
+    Returns:
+        The task with its document and origin. Its id is that of the metadata, otherwise the name of the folder or file;
+        other parts of the origin are None where the metadata does not have them.
+
     Raises:
         InputError: It cannot be read, or the metadata beside it cannot.
     """

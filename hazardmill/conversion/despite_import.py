@@ -114,7 +114,7 @@ class ImportCounts:
 
 
 def find_folders(root: Path) -> list[Path]:
-    """List the folders of DESPITE in and below a folder.
+    """Return the folders of DESPITE in and below a folder.
 
     Args:
         root: A folder of DESPITE, or a folder above several.
@@ -177,6 +177,9 @@ def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderImport:
         folder: The folder, with its ``code.py``.
         out: Task folder to write; None to examine the folder without writing anything.
         jail: A jail with the workload ``PLANNERS``.
+
+    Returns:
+        The name of the task, the hash of its document, and the findings about it; or, if the import failed, the reason.
 
     Raises:
         JailUnavailable: The jail has stopped working.
