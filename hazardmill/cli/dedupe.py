@@ -58,7 +58,7 @@ def dedupe(run_id: str | None, against: Path | None, examples: int, store_path: 
 
 
 def in_words(found: DedupeReport, examples: int) -> Iterator[str]:
-    """Render the findings as lines for people.
+    """Yield the findings as lines for people.
 
     Args:
         found: The findings.

@@ -85,7 +85,9 @@ def write_lens(store: Store) -> Path | None:
 
 
 def read_named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:
-    """Read the values of a repeatable option ``[NAME=]VALUE``, by name.
+    """Return the values of a repeatable option ``[NAME=]VALUE``, by name.
+
+    A later value replaces an earlier one; a name without a value is left out.
 
     Args:
         values: As given on the command line.

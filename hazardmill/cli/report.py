@@ -91,7 +91,7 @@ def report(
 
 
 def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Sequence[str] = ()) -> ReviewStatistics:
-    """Compute the figures of a review of the tasks of some runs, under the policy ``any-reject``.
+    """Return the figures of a review of the tasks of some runs, under the policy ``any-reject``.
 
     Args:
         store: The store with the runs.

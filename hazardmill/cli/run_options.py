@@ -42,6 +42,9 @@ def replay_option(function: Callable[P, R]) -> Callable[P, R]:
     """Add ``--replay [STORE]``.
 
     Its value is None if it was not given, and empty for the store that the command works on.
+
+    Returns:
+        The decorated function.
     """
     return click.option(
         "--replay",

@@ -130,7 +130,7 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
 
     The addresses are those in its SOURCE.md. If interrupted, the same command resumes; files that are already there are
     not downloaded again.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     source = load_source(name)
     files = choose(source, patterns)
     place = folder if folder is not None else Path("data") / source.name

@@ -57,7 +57,7 @@ def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None
     """Print a hash per table, equal for runs with equal results.
 
     Ids, times, and whether a run was killed and resumed do not matter.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
         raise InputError(f"there is no run {run_id} in this store", remedy="see: hazardmill run list")

@@ -18,7 +18,7 @@ _KEY = "_API_KEY"
 
 
 def open_backend(access: ModelAccess, store: Store) -> Backend:
-    """Open the backend of a run.
+    """Return the backend of a run, which answers its requests.
 
     Args:
         access: How the run reaches its models.

@@ -96,7 +96,7 @@ def bound_spending(store: Store, run_id: str) -> float | None:
 
 
 def suggest_budget(store: Store, run_id: str, limit_usd: float, records: int) -> float:
-    """Suggest a budget, in USD, that should bring a run to its end.
+    """Return a budget, in USD, that should bring a run to its end.
 
     It is judged by what the finished records cost, and rounded up to two significant figures.
 

@@ -38,7 +38,7 @@ def configure_run(
 
     Raises:
         UsageError: The values do not go together, or no model is named.
-    """
+    """  # noqa: DOC501  # the helper makes a UsageError
     values = dict(given)
     model = values.pop("model", None)
     asked = model or settings.model

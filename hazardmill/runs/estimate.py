@@ -133,7 +133,7 @@ class CostEstimate(FrozenModel):
 
 
 def estimate(store: Store, config: RunConfig) -> CostEstimate:
-    """Estimate what a run of ``config`` on ``store`` will ask and cost.
+    """Return an estimate of what a run of ``config`` on ``store`` will ask and cost.
 
     Args:
         store: Holds the ledger to measure from, and the records of inputs without a path.
@@ -312,7 +312,7 @@ class _Guess:
         return self._assume(name) if known is None else self._around(known, cheap=-1)
 
     def _around(self, share: float, *, cheap: int) -> float:
-        """Move a measured share a little towards the cheap or the dear side.
+        """Return a measured share, moved to the cheap side in the low case and to the dear side in the high one.
 
         ``cheap`` is 1 if more is cheaper, and -1 if less is.
         """

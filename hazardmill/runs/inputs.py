@@ -30,7 +30,7 @@ def find_records(store: Store, config: RunConfig) -> None:
 
     Raises:
         InputError: None does; the message says why, and how to get some.
-    """
+    """  # noqa: DOC501  # the helpers make an InputError
     inputs = [(ingestion_of(item), item) for item in config.inputs]
     if any(ingestion is None and stored_of(store, item) for ingestion, item in inputs):
         return

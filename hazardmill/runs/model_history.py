@@ -46,7 +46,7 @@ class ModelHistory(FrozenModel):
 
 
 def measure_history(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> ModelHistory:
-    """Measure one stage's requests to a model with one template.
+    """Return means over one stage's requests to a model with one template.
 
     Other templates are left out, because their answers have other lengths.
 

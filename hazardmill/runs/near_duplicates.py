@@ -116,7 +116,7 @@ def groups(structures: Mapping[str, str], size: int = CHUNK) -> list[tuple[tuple
 
 
 def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[NearDuplicate]:
-    """Find the tasks that repeat an earlier one of their group.
+    """Return the tasks that repeat an earlier one of their group.
 
     Args:
         store: The store.

@@ -129,7 +129,7 @@ class RecheckSummary(FrozenModel):
 
 
 def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK) -> list[Chunk]:
-    """Divide all drafts that were executed into chunks.
+    """Return all drafts that were executed, divided into chunks.
 
     Args:
         store: The store.
@@ -164,6 +164,9 @@ def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechec
         store: The store that holds the drafts.
         chunk: The drafts.
         jail: Profile of the jail to run them in.
+
+    Returns:
+        The number of drafts, where their verdicts differ from the stored ones, and a digest of the new verdicts.
 
     Raises:
         InputError: The store no longer holds a draft of the chunk, or its run.

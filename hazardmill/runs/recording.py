@@ -46,6 +46,9 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
         run_ids: The runs. After a child run, name its parents, whose answers it reuses.
         folder: Gets ``SOURCE/recorded/answers.jsonl.zst``; an existing file is replaced.
 
+    Returns:
+        One summary per source, sorted by its name.
+
     Raises:
         InputError: A run is not in the store, or has no answer that can be recorded.
         OSError: A file cannot be written.

@@ -157,7 +157,7 @@ class Run:
 
     @classmethod
     def load(cls, store: Store, run_id: str, resources: RunResources = REAL) -> Run:
-        """Load a run of the store, as it was started.
+        """Return a run of the store, as it was started.
 
         Settings that do not alter results are those it was last resumed with.
 
@@ -202,7 +202,7 @@ class Run:
             UsageError: Something that decides results has changed since the run was started; the message lists it.
             SettingsError: The settings cannot work: no key, or no price of a model for which a budget must be kept.
             JailUnavailable: The jail cannot contain untrusted code here.
-        """
+        """  # noqa: DOC501  # the helper makes a UsageError
         config = config or self.config
         config.check()
         changes = [

@@ -80,7 +80,7 @@ class Session:
             ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
             BudgetReached: There is no money left for the next request; otherwise the same.
             InputError: The store no longer holds the records of a batch; earlier ones are committed.
-        """
+        """  # noqa: DOC501  # a RunStopped here is a BudgetReached
         self.context.client.reopen()
         counts: Counter[str] = Counter()
         await self._refresh_ledger()

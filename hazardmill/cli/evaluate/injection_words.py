@@ -25,7 +25,7 @@ def render_injections(
     seed: int,
     cluster: Cluster = "task",
 ) -> Iterator[str]:
-    """Render rates by model, arm and level, then which distractors were refused; nothing if none were injected.
+    """Yield rates by model, arm and level, then which distractors were refused; nothing if none were injected.
 
     The draws of one level are pooled.
 

@@ -57,7 +57,7 @@ def report(
     RESULTS are folders written by `hazardmill evaluate`, or Parquet files of result rows; several are combined. A CSV
     table of rates is enough for the figures over models. A figure without data says what it lacks. The same input gives
     the same bytes. All definitions: docs/evaluation-report.md.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     if not results and table is None:
         raise UsageError("there is nothing to report on", remedy="name folders of results, or a table with --csv")
     try:

@@ -46,7 +46,7 @@ def answer_all(
     *,
     quiet: bool,
 ) -> pa.Table:
-    """Work through an evaluation, and return its rows.
+    """Work through an evaluation whose rows and figures will be written to a folder.
 
     Args:
         evaluation: What is asked.
@@ -54,6 +54,9 @@ def answer_all(
         folder: Where rows and figures will be written; it is checked before anything is paid for.
         path: The store, created if missing; None for that of the settings.
         quiet: Whether to print no progress.
+
+    Returns:
+        The result rows, in the schema of that kind of evaluation.
 
     Raises:
         UsageError: The folder holds something else.
@@ -77,6 +80,9 @@ def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, 
         store: Where the ledger and the rows are.
         total: Tasks, for the progress.
         quiet: Whether to print no progress.
+
+    Returns:
+        The result rows, in the schema of that kind of evaluation.
 
     Raises:
         RunStopped: Interrupted, out of money, or the disk refused; the same command resumes.

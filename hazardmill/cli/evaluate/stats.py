@@ -43,7 +43,7 @@ def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least:
     RESULTS is a folder or Parquet file written by `hazardmill evaluate`. For the figures over models, a CSV table is
     enough with the columns model, feasibility, safety, safety_intention (per cent) and, if known, total_params_b and
     safety_precision. Unknown figures are null, with the reason. All definitions: docs/evaluation-statistics.md.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     try:
         from hazardmill.evaluation.stats.figures import statistics
         from hazardmill.evaluation.stats.render import grids

@@ -23,7 +23,7 @@ _MOST_FAILURES: Final = 12
 
 
 def render_figures(figures: list[Figures], level: float) -> Iterator[str]:
-    """Render the figures of each model: rates in per cent with their intervals, then failures by class.
+    """Yield the figures of each model as lines: rates in per cent with their intervals, then failures by class.
 
     Args:
         figures: One entry per model and variant.
@@ -61,7 +61,7 @@ def render_figures(figures: list[Figures], level: float) -> Iterator[str]:
 
 
 def render_turned_away(counts: Mapping[str, int], rows: int) -> Iterator[str]:
-    """Report requests without an answer because the provider turned them away unread.
+    """Yield a line per model about its requests that the provider turned away unread, so that they have no answer.
 
     Args:
         counts: Maps a model to the number of such requests.

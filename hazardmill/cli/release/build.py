@@ -98,7 +98,7 @@ def build(
     Every task is validated again from its document, and all gates must pass; docs/releases.md says what they require.
     The same store, review and options give the same bytes. If gates refuse, they print a list, nothing is written, and
     the exit code is 1.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     try:
         options = Options.model_validate(
             {

@@ -102,7 +102,7 @@ def assign(
     What was assigned before stays as it is: repeated with more tasks or other reviewers, the command assigns what is
     missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a
     planted defect.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     if disputed and plans is not None:
         raise UsageError("--disputed and --plans cannot be combined", remedy="run the command once for each")
     opened = _folder(folder)

@@ -50,7 +50,7 @@ def serve(
     Assign tasks first, with `hazardmill review assign`. Every decision is on disk before it is acknowledged, so the
     server can be stopped and started at will. Without tokens, anyone who can reach it may sign in under any name with
     assigned tasks: only for your own machine. With --json the address is printed as JSON before serving.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     opened = ReviewFolder(folder)
     opened.rubric_version()
     _check_assignments(opened, reviewers)

@@ -58,7 +58,7 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
-    """
+    """  # noqa: DOC501  # the helper makes a UsageError
     values = fit_deadline(read_given(given), config.deadline_s)
     # A new model replaces the old one in all stages that shared it; a stage with a model of its own keeps that.
     author = values.pop("model", None) or config.models.author

@@ -62,7 +62,7 @@ def preview(
     Takes the same options. Each record goes through all stages, and each step is shown as it comes: the record, the
     danger found in it, the code of each draft, what each check and the judge said, both plans. Requests are paid for.
     Nothing is stored unless --keep is given: then it is a run like any other, and its answers are not paid for again.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
     if keep:
@@ -83,7 +83,10 @@ def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, R
 
     Raises:
         InputError: There is no record.
-        HazardmillError: Whatever the block raised, with a remedy that does not mention the temporary store.
+        RunStopped: The block was interrupted or raised this; the remedy does not mention the temporary store.
+        BudgetReached: The block raised it; the remedy is a larger budget.
+        ProviderError: The block raised it; the remedy does not mention the temporary store.
+        StoreError: The temporary store cannot be written, or the store to replay from cannot be read.
     """
     find_records(place, config)
     records = [record for item in config.inputs if item.path is None for record in records_of(place, item)]

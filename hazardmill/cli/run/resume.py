@@ -40,7 +40,7 @@ def resume(
     limits, deadline, timeout, batch size, concurrency, cross-check share) may differ, and then apply to later resumes
     too. If anything else differs, or prompts, the jail's layers or hazardmill have changed, the command lists the
     changes and does nothing: `--child` starts a new run on the same records.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")
     store = open_store(store_path)

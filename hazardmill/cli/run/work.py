@@ -100,9 +100,11 @@ def resumable(
         wanted: Returns the budget to suggest, in USD, if the current one is used up.
 
     Raises:
+        KeyboardInterrupt: The run was interrupted before it was in the store.
+        CancelledError: Likewise.
         RunStopped: The run was interrupted, or the disk refused; what it holds is whole.
         HazardmillError: Any other error as it came; those of a provider, and deliberate stops, say how to resume.
-    """
+    """  # noqa: DOC501  # HazardmillError stands for its subclasses
 
     def go_on_with(*options: object) -> str:
         return "; then: ".join(
@@ -212,6 +214,10 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
         intakes: What was just read from its inputs.
         begins: The line to print before the work.
         as_json: Whether to print only the result, as JSON.
+
+    Raises:
+        RunStopped: Interrupted, stopped on purpose, out of money, or the disk refused; the run can be resumed.
+        ProviderError: The provider cannot be asked; the run can be resumed.
     """
     if not as_json:
         click.echo(begins, err=True)

@@ -67,7 +67,7 @@ def check(
     words that the author would get.
 
     Exit code 1 if a file is not accepted, or if there is no jail here; 3 if there is nothing to check.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     terms = CheckSettings(jail or load_settings().jail, timeout, limit)
     work = find_work(place, out, unavoidable)
     if out is not None and out.is_dir() and any(out.iterdir()):

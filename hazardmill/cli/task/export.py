@@ -60,7 +60,7 @@ def export(
     PDDL has none. An augmented problem is for planners and has no sidecar: read back with one, its dangers would count
     twice. A DESPITE folder is code.py, both PDDL files and metadata.json. Exit code 1 if the format cannot express a
     task.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     if language == "despite":
         if augmented or rename:
             raise click.UsageError("--augmented and --rename are for --to pddl")

@@ -50,7 +50,7 @@ def import_(
 
     Exit code 1 if one of several folders failed; 3 if the input cannot be read, or says something that tasks cannot
     express.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     if language == "despite":
         if len(paths) != 1 or dangers is not None:
             raise click.UsageError("--from despite takes one folder, and no --dangers")

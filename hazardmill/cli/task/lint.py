@@ -77,7 +77,7 @@ def lint(
 
     Exit code 1 if any task is refused, 3 if there is no task to check. With --gate, a gate that cannot be decided
     counts as failed.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     thresholds = read_thresholds(settings)
     items = lint_items(place, imported)
     prove = partial(provers().run, limit)

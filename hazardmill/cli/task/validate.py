@@ -52,7 +52,7 @@ def validate(
 
     Exit code 1 if a plan is not safe or a line of FILE is not a plan (it is reported, and the rest is judged); 3 if
     TASK or FILE cannot be read.
-    """
+    """  # noqa: DOC501  # the docstring is the command's help
     rows: Iterable[tuple[PlanId, str] | PlanningInputError]
     if plan is not None and plans is None:
         rows = [(None, plan)]
