@@ -78,7 +78,7 @@ def run_parameters(
 
 
 def _annotation(name: str, field: FieldInfo) -> Any:  # noqa: ANN401  # a type with its bounds
-    kind = _NARROWER.get(name)
+    kind: Any = _NARROWER.get(name)
     if kind is None:
         bounds = [each for each in field.metadata if not isinstance(each, RunOption)]
         kind = Annotated[field.annotation, *bounds] if bounds else field.annotation

@@ -21,14 +21,15 @@ R = TypeVar("R")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def options_from(model: type[BaseModel], *left_out: str) -> list[Decorator]:
+def options_from(model: type[BaseModel], *left_out: str, defaults: bool = True) -> list[Decorator]:
     """Return the click options of a model's fields that carry a ``RunOption``, in the order of the fields.
 
     Args:
         model: The model that declares the fields.
         left_out: Names of fields to skip.
+        defaults: Whether the help shows what holds where an option is not given.
     """
-    return [_option(*each) for each in run_options(model) if each[0] not in left_out]
+    return [_option(*each, defaults) for each in run_options(model) if each[0] not in left_out]
 
 
 def apply(options: list[Decorator], function: Callable[P, R]) -> Callable[P, R]:
@@ -63,8 +64,8 @@ def read_given(options: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _option(name: str, field: FieldInfo, option: RunOption) -> Decorator:
-    flag, default = option.flag_of(name), describe_default(field, option)
+def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool) -> Decorator:
+    flag, default = option.flag_of(name), describe_default(field, option) if defaults else None
     words = str(field.description) if default is None else f"{field.description}  [default: {default}]"
     kind = next(part for part in get_args(field.annotation) or (field.annotation,) if part is not type(None))
     if get_origin(field.annotation) is Literal:

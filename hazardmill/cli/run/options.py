@@ -7,7 +7,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from hazardmill.cli.run_options import apply, options_from, replay_option
+from hazardmill.cli.run_options import Decorator, apply, options_from, replay_option
 from hazardmill.errors import UsageError
 from hazardmill.ingest.shards import Shard
 from hazardmill.run_options import ModelOptions
@@ -27,8 +27,6 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 _LIMIT = click.option(
     "--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="Maximum number of records to take."
 )
-
-_SETTINGS = [*options_from(ModelOptions), *options_from(RunConfig)]
 
 _SELECTION = [
     click.option("--source", "sources", multiple=True, required=True, help="Name of a source; repeat for several."),
@@ -55,16 +53,21 @@ _SELECTION = [
 ]
 
 
+def _settings(*, defaults: bool) -> list[Decorator]:
+    return [*options_from(ModelOptions, defaults=defaults), *options_from(RunConfig, defaults=defaults)]
+
+
 def settings_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add the options that a run can be resumed with."""
-    return apply([_LIMIT, *_SETTINGS], function)
+    # What is not given stays as it was when the run was started.
+    return apply([_LIMIT, *_settings(defaults=False)], function)
 
 
 def generation_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add the options that make the configuration of a new run."""
-    return apply([*_SELECTION, _LIMIT, *_SETTINGS, replay_option], function)
+    return apply([*_SELECTION, _LIMIT, *_settings(defaults=True), replay_option], function)
 
 
 def preview_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add the options of a new run, except for the number of records."""
-    return apply([*_SELECTION, *_SETTINGS, replay_option], function)
+    return apply([*_SELECTION, *_settings(defaults=True), replay_option], function)
