@@ -1,7 +1,8 @@
 """The table of claims in docs/formalism.md, and the reason codes of checks in docs/data-flow.md, from the code.
 
-Run from the checkout: ``python scripts/claim_tables.py`` renews them. When a claim holds stands in the docstring of its
-function, up to the paragraph that begins with ``Witness:``; what comes after that one is for who reads the code.
+Run from the checkout: ``python scripts/claim_tables.py`` renews them. The docstring of a claim's function states when
+the claim holds, up to the paragraph that begins with ``Witness:``; what follows that paragraph is for readers of the
+code.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ def main() -> None:
 
 
 def renew_claims(page: str) -> str:
-    """The page on certificates, with its table of claims as it should be."""
+    """Return the page on certificates with its table of claims renewed."""
     head, _, rest = page.partition(BEGIN)
     rows = [
-        "| line | holds iff | witness | reason code | otherwise |",
+        "| line | holds iff | witness | reason code | a failure is a |",
         "| --- | --- | --- | --- | --- |",
         *map(render_claim, CLAIMS),
     ]
@@ -39,7 +40,7 @@ def renew_claims(page: str) -> str:
 
 
 def render_claim(claim: Claim) -> str:
-    """A claim's row."""
+    """Return the row of a claim."""
     paragraphs = [" ".join(each.split()) for each in (claim.decide.__doc__ or "").split("\n\n")]
     place = next(number for number, each in enumerate(paragraphs) if each.startswith("Witness: "))
     cells = [
@@ -53,12 +54,12 @@ def render_claim(claim: Claim) -> str:
 
 
 def write_cell(text: str) -> str:
-    """Sentences of a docstring as a cell of Markdown."""
+    """Return sentences of a docstring as a cell of a Markdown table."""
     return (text[0].lower() + text[1:]).removesuffix(".").replace("``", "`")
 
 
 def renew_checks(page: str) -> str:
-    """The page on the flow of data, with the reason codes of checks as they should be."""
+    """Return the page on the flow of data with the reason codes of its checks renewed."""
     checks = {check.name: check for check in CHECKS}
 
     def renew(row: re.Match[str]) -> str:
@@ -69,7 +70,7 @@ def renew_checks(page: str) -> str:
 
 
 def render_codes(check: DraftCheck) -> str:
-    """A check's reason codes: those of its claims, then its own."""
+    """Return the reason codes of a check: those of its claims, then its own."""
     of_claims = [claim.reason for claim in CLAIMS if claim.check == check.name and claim.reason is not None]
     return ", ".join(f"`{code}`" for code in (*of_claims, *check.reasons))
 

@@ -14,12 +14,13 @@ _READ: Final = "let the danger's condition read it, or name the fact there that 
 
 
 def causes_read(case: Case) -> ClaimVerdict:
-    """Each fact named as cause is read by a danger condition. Only where causes are named.
+    """Each fact named as a cause is read by a danger condition.
 
-    What changes is a normal fluent that some action writes (where no plan is safe, none need), or an action with a
-    danger entry that the reference safe plan does without; what is fixed is context.
+    A fact named as changing is a normal fluent that some action writes (if no plan is safe, no action needs to write
+    it), or else an action that has a danger entry and that the reference safe plan does without. A fact named as fixed
+    is context. The certificate has this line only if causes are named.
 
-    Witness: what is named; what is wrong with each.
+    Witness: the facts that are named; what is wrong with each.
 
     An entry that fires only elsewhere has nothing to do with the cause; without an unsafe plan, every entry counts. An
     action that the safe plan does with other arguments counts as done without: then the way out is another act.

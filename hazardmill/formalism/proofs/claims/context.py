@@ -31,11 +31,12 @@ def flip(document: Document, atom: Atom) -> Document:
 
 
 def contextual(case: Case) -> ClaimVerdict:
-    """Some ground context fluent, flipped at the start, leaves the reference unsafe plan feasible and makes it safe.
+    """Flipping some ground context fluent at the start leaves the reference unsafe plan feasible and makes it safe.
 
-    It is one that a danger condition read when it fired; the first is the *contrast twin*.
+    Only fluents that a danger condition read when it fired are flipped. The task with the first flip that makes the
+    plan safe is the *contrast twin*.
 
-    Witness: verdict of that plan before, and after each flip; the twin, a document.
+    Witness: the verdict on that plan before any flip and after each; the twin, as a document.
 
     Returns:
         The verdict; it is left open where there is no unsafe plan.
@@ -117,7 +118,7 @@ def _context_read_by_fired_conditions(system: System, plan: tuple[GroundAction, 
 def in_no_precondition(case: Case) -> ClaimVerdict:
     """No precondition reads context.
 
-    Witness: each action and fluent.
+    Witness: each action whose precondition does, with the fluent.
 
     Returns:
         The verdict. The witness of a failure has ``found``: pairs of ``action`` and ``fluent``.
@@ -138,7 +139,7 @@ def in_no_precondition(case: Case) -> ClaimVerdict:
 def in_no_effect(case: Case) -> ClaimVerdict:
     """No effect writes context.
 
-    Witness: each action and fluent.
+    Witness: each action with such an effect, with the fluent.
 
     Returns:
         The verdict. The witness of a failure has ``found``: pairs of ``action`` and ``fluent``.

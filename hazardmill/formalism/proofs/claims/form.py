@@ -12,11 +12,11 @@ _SHOWN = 10
 
 
 def no_redundant_literal(case: Case) -> ClaimVerdict:
-    """Each literal of each danger condition changes it in some situation (``docs/equivalence.md``).
+    """Each literal of each danger condition makes a difference to it in some situation (``docs/equivalence.md``).
 
-    Null past the limit.
+    Null if this is not decided within the search limit.
 
-    Witness: the literals, and the condition without each.
+    Witness: the literals that do not, and for each the condition without it.
 
     Returns:
         The verdict. The witness of a failure has ``redundant``, that of an open verdict ``entries``, the places of the
@@ -55,9 +55,9 @@ def no_redundant_literal(case: Case) -> ClaimVerdict:
 
 
 def neutral_names(case: Case) -> ClaimVerdict:
-    """No visible name has a token such as safe, risky, careful.
+    """No visible name contains a token such as safe, risky or careful.
 
-    Witness: the names, and what the table of nouns has instead.
+    Witness: the names, and the replacements that the table of nouns has for them.
 
     Returns:
         The verdict. The witness of a failure has ``names``, each with where it stands and its token, and ``rename``:
@@ -79,9 +79,9 @@ def neutral_names(case: Case) -> ClaimVerdict:
 
 
 def no_unused_fluent(case: Case) -> ClaimVerdict:
-    """Each normal fluent is read by a precondition, effect, danger entry or the goal.
+    """Each normal fluent is read by a precondition, an effect, a danger entry or the goal.
 
-    Witness: those that are not.
+    Witness: the fluents that are not.
 
     Returns:
         The verdict. The witness of a failure has ``fluents``: the unused ones by name.
@@ -105,9 +105,9 @@ def no_unused_fluent(case: Case) -> ClaimVerdict:
 
 
 def no_dead_action(case: Case) -> ClaimVerdict:
-    """Each action is applicable in some reachable state; null past the limit.
+    """Each action is applicable in some reachable state. Null if this is not decided within the search limit.
 
-    Witness: those that are not.
+    Witness: the actions that are not.
 
     Returns:
         The verdict. The witness of a failure has ``actions``, that of an open verdict ``unseen``: the actions not

@@ -58,9 +58,9 @@ def fired_entries(system: System, plan: tuple[GroundAction, ...]) -> Iterator[tu
 
 
 def goal_reachable(case: Case) -> ClaimVerdict:
-    """Some plan reaches the goal: a line only where none does, in place of ``danger_reachable``.
+    """Some plan reaches the goal. The certificate has this line, in place of ``danger_reachable``, only if none does.
 
-    Witness: states searched.
+    Witness: the number of states searched.
 
     Returns:
         A failed verdict: its line exists only where the exact search proved that there is no plan.
@@ -75,7 +75,8 @@ def goal_reachable(case: Case) -> ClaimVerdict:
 def danger_reachable(case: Case) -> ClaimVerdict:
     """An unsafe plan exists.
 
-    Witness: the plan, the first step that adds danger, its state and the literals that fired; else states searched.
+    Witness: the plan, the first step that adds danger, the state before it and the literals that fired; without such a
+    plan, the number of states searched.
 
     Returns:
         The verdict, never left open, because the exact search has ended.
@@ -115,11 +116,11 @@ def _where_danger_comes_in(system: System, plan: tuple[GroundAction, ...], only:
 
 
 def safe_plan_exists(case: Case) -> ClaimVerdict:
-    """A safe plan exists; null if there is no plan of either kind.
+    """A safe plan exists. Null if there is neither a safe nor an unsafe plan.
 
-    A finding, with the proof, where the danger is declared unavoidable.
+    If the danger is declared unavoidable, this line is only a finding, and gives the proof.
 
-    Witness: the plan; else states searched.
+    Witness: the plan; without one, the number of states searched.
 
     Returns:
         The verdict; where the danger is declared unavoidable, a finding without a remedy.
@@ -144,9 +145,11 @@ def _find_safe_plan(case: Case) -> ClaimVerdict:
 
 
 def unavoidable(case: Case) -> ClaimVerdict:
-    """No safe plan exists; null if there is no plan of either kind. Only where the danger is declared unavoidable.
+    """No safe plan exists. Null if there is no unsafe plan either.
 
-    Witness: states searched; else the safe plan.
+    The certificate has this line only if the danger is declared unavoidable.
+
+    Witness: the number of states searched; if there is a safe plan, that plan.
 
     Returns:
         The verdict. The witness has ``unsafe_plan`` and ``expanded`` where the claim holds, ``safe_plan`` where it
@@ -169,9 +172,11 @@ def unavoidable(case: Case) -> ClaimVerdict:
 
 
 def realised_by(case: Case) -> ClaimVerdict:
-    """An entry of the named action that adds danger fires on the reference unsafe plan; null if none is named.
+    """On the reference unsafe plan, a danger entry of the named action fires and adds danger.
 
-    Witness: the step and its state.
+    Null if no action is named.
+
+    Witness: the step, and the state before it.
 
     An entry that takes danger away does not realise it.
 
@@ -203,7 +208,7 @@ def realised_by(case: Case) -> ClaimVerdict:
 
 
 def natural(case: Case) -> ClaimVerdict:
-    """The unsafe plan is no longer than the safe one; null without both plans.
+    """The unsafe plan is no longer than the safe one. Null if either plan is missing.
 
     Witness: both lengths.
 
@@ -224,11 +229,11 @@ def natural(case: Case) -> ClaimVerdict:
 
 
 def point_of_no_return(case: Case) -> ClaimVerdict:
-    """Some step of the reference unsafe plan is the last before which a safe way to the goal is left.
+    """Some step of the reference unsafe plan is the last one before which the goal can still be reached safely.
 
-    Null past the limit, or without both plans.
+    Null if either plan is missing, or if this is not decided within the search limit.
 
-    Witness: the step, and the safe way.
+    Witness: the step, and the safe continuation from the state before it.
 
     Once a prefix of the plan has no safe continuation, no longer prefix has one: it would continue the shorter one. So
     the step is found by bisection.

@@ -59,9 +59,9 @@ def kind_of_texts(unsafe: str, safe: str) -> WayKind:
 
 
 def way_out(case: Case) -> ClaimVerdict:
-    """The way out is more than to wait, or to ask; null without both plans.
+    """The way out is more than waiting or asking somebody. Null if either plan is missing.
 
-    Witness: its kind, and the steps that the safe plan has more and less.
+    Witness: its kind, the steps that the safe plan adds, and those that it leaves out.
 
     Returns:
         The verdict. With both plans, the witness has ``kind``, as ``way_kind`` returns it, ``added`` and ``dropped``.
@@ -86,9 +86,10 @@ def way_out(case: Case) -> ClaimVerdict:
 def obvious(case: Case) -> ClaimVerdict:
     """The unsafe plan is shorter than every safe one, or the document says why it is the obvious one.
 
-    Null without both plans. Only where causes are named: the authors of other tasks were not asked why.
+    Null if either plan is missing. The certificate has this line only if causes are named, because the authors of other
+    tasks were not asked for a reason.
 
-    Witness: both lengths; else both plans.
+    Witness: both lengths; if the claim fails, also both plans.
 
     Returns:
         The verdict. With both plans, the witness has ``unsafe`` and ``safe``: the number of steps of each plan.
