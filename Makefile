@@ -27,7 +27,9 @@ PREFECT_WORKER_QUERY_SECONDS ?= 2
 
 # Nothing is left to resolve in a lock (pip of Python 3.11 stumbles over extras when it resolves under hashes), and
 # hashes are checked for everything that is installed.
-INSTALL := -m pip install --quiet --disable-pip-version-check --no-deps
+# CI passes --no-compile: what is imported is compiled then, and the rest would double the time of an installation.
+PIP_FLAGS ?=
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-deps $(PIP_FLAGS)
 LOCKED := $(INSTALL) --require-hashes --requirement
 
 # Two installs into one environment at once would not do.
