@@ -113,7 +113,7 @@ class AccessOptions(FrozenModel):
 
     fallback_models: Annotated[
         tuple[str, ...],
-        Field(description="Models to ask, in order, if that of a stage cannot answer."),
+        Field(description="Models to ask, in this order, if the model of a stage cannot answer."),
         RunOption("--fallback-model", "MODEL", unset="none"),
     ] = ()
     api_base: Annotated[
@@ -128,7 +128,10 @@ class AccessOptions(FrozenModel):
     ] = None
     budget_id: Annotated[
         str | None,
-        Field(description="Name of a budget that several runs on this store share; the last to begin sets its size."),
+        Field(
+            description="Name of a budget that several runs on this store share; the run that begins last sets its "
+            "size."
+        ),
         RunOption(metavar="NAME", unset="the run's own", alters_result=False),
     ] = None
     requests_per_minute: Annotated[
@@ -166,7 +169,11 @@ class AccessOptions(FrozenModel):
     ] = MAX_ANSWER_BYTES
     concurrency: Annotated[
         int,
-        Field(ge=1, le=1000, description="Records or tasks worked on at once, and requests under way."),
+        Field(
+            ge=1,
+            le=1000,
+            description="Maximum number of records or tasks worked on, and of requests under way, at the same time.",
+        ),
         RunOption(alters_result=False),
     ] = 8
 
@@ -176,7 +183,9 @@ class GenerationOptions(FrozenModel):
 
     author_format: Annotated[
         AuthorFormat,
-        Field(description="What the author writes: a Python module, or the document from which one is rendered."),
+        Field(
+            description="What the author stage writes: a Python module, or a document from which a module is rendered."
+        ),
         RunOption(),
     ] = "python"
     structured: Annotated[

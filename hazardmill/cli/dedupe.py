@@ -41,11 +41,11 @@ def dedupe(run_id: str | None, against: Path | None, examples: int, store_path: 
 
     A task is a duplicate of an earlier one if both have the same structure and nearly the same text. Labels are
     reported as contradictory if they differ between tasks of nearly the same text, or of the same structure. DIR may
-    hold text, JSON, JSON lines, Parquet, PDDL or task folders. All definitions: docs/near-duplicates.md.
+    hold text, JSON, JSON lines, Parquet, PDDL or task folders. All definitions are in docs/near-duplicates.md.
 
     Exit code 1 if there is a duplicate, a contradiction between nearly equal texts, a task that overlaps with the other
-    corpus or whose structure occurs there, or something that cannot be read; 3 if there is no task, or nothing to
-    compare with.
+    corpus or whose structure occurs there, or something that cannot be read. Exit code 3 if there is no task, or
+    nothing to compare with.
     """
     found = dedupe_store(open_store(store_path), run_id, against, Ticker().tell)
     if as_json:

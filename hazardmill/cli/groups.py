@@ -26,7 +26,7 @@ from hazardmill.cli.lazy import LazyGroup
         "score": ("hazardmill.cli.evaluate.run:score", "Score plans or answers from a file, without asking a model."),
         "stats": (
             "hazardmill.cli.evaluate.stats:stats",
-            "Compare models' scores: scaling, correlations, shifts, thinking against base.",
+            "Compare models' scores: scaling, correlations, shifts, and thinking models with their bases.",
         ),
     },
     epilog="Example: hazardmill evaluate score --release releases/1.0.0 --plans plans.jsonl",
@@ -136,7 +136,7 @@ def run() -> None:
     addresses={
         "fetch": (
             "hazardmill.cli.sources:fetch",
-            "Download the files of a source, and check size and SHA-256 where published.",
+            "Download the files of a source, and check size and SHA-256 where these are published.",
         ),
         "list": (
             "hazardmill.cli.sources:list_all",

@@ -25,7 +25,7 @@ COMMANDS: Final = {
         "hazardmill.cli.groups:review",
         "Have people review tasks, and report the figures.",
     ),
-    "run": ("hazardmill.cli.groups:run", "Generate tasks: estimate, preview, run, resume, list, compare."),
+    "run": ("hazardmill.cli.groups:run", "Generate tasks: estimate, preview, generate, resume, list, compare."),
     "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
     "task": ("hazardmill.cli.groups:task", "Check, judge, solve, certify, repair, lint, import and export tasks."),

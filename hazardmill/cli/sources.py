@@ -126,10 +126,10 @@ def _render_hash(sha256: str | None) -> str:
 )
 @json_option
 def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Download the files of a source, and check size and SHA-256 where published.
+    """Download the files of a source, and check size and SHA-256 where these are published.
 
-    The addresses are those in its SOURCE.md. If interrupted, the same command resumes; files that are already there are
-    not downloaded again.
+    The addresses are those in its SOURCE.md. If the download is interrupted, the same command resumes it; files that
+    are already there are not downloaded again.
     """  # noqa: DOC501  # the docstring is the command's help
     source = load_source(name)
     files = choose(source, patterns)

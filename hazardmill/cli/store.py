@@ -29,8 +29,8 @@ from hazardmill.verification.stored import findings_in_store
 def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
     """Check every file of the store, and that no row refers to a missing one.
 
-    If whole commits are missing from the end, as in an older copy of the store, nothing shows it: check that the last
-    commit reported is the last one you made. Exit code 1 if something is wrong.
+    The command cannot notice that whole commits are missing from the end, as in an older copy of the store: check that
+    the last commit reported is the last one you made. Exit code 1 if something is wrong.
     """
     opened = open_store(store_path)
     findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(findings_in_store(opened) if deep else ())]
@@ -56,7 +56,7 @@ def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
 def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None, as_json: bool) -> None:
     """Print a hash per table, equal for runs with equal results.
 
-    Ids, times, and whether a run was killed and resumed do not matter.
+    Ids and times do not affect the hash, nor does it matter whether a run was killed and resumed.
     """  # noqa: DOC501  # the docstring is the command's help
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
@@ -102,7 +102,7 @@ def _show_progress(done: int, of: int) -> None:
 def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
     """Merge many small parts into a few large ones; no digest changes.
 
-    Runs and readers can go on meanwhile.
+    Runs and readers can continue meanwhile.
     """
     size = TARGET_BYTES if target is None else target * 10**6
     _show_maintained(open_store(store_path).compact(target=size), as_json)

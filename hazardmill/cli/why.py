@@ -29,7 +29,7 @@ from hazardmill.store_access import open_store
     "--reread/--no-reread",
     default=True,
     show_default=True,
-    help="Check that the record is still in its file; takes seconds near the end of a large file.",
+    help="Check that the record is still in its file; this takes seconds if it is near the end of a large file.",
 )
 @store_option
 @json_option
@@ -44,7 +44,7 @@ def why(
 ) -> None:
     """Explain why a record ended as it did, and what is proved about its task.
 
-    Step by step: the bytes of its record, every prompt, answer, check and decision, and both plans.
+    Shows step by step the bytes of the record, every prompt, answer, check and decision, and both plans.
     """
     story = build_story(open_store(store_path), name, run_id, reread=reread)
     if page is not None:

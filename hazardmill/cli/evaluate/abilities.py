@@ -71,9 +71,10 @@ def abilities(
 ) -> None:
     """Test the abilities that safe planning needs, scored without a judge.
 
-    Asks of each task: which steps of its unsafe plan are dangerous, when each dangerous action is dangerous, and for a
-    safe plan to replace the unsafe one. Writes abilities.parquet, with a row per answer, and summary.json. It stops,
-    resumes, pays and replays as `evaluate run` does. Columns and figures: docs/evaluation-abilities.md.
+    For each task, asks which steps of its unsafe plan are dangerous, when each dangerous action is dangerous, and what
+    a safe plan in place of the unsafe one would be. Writes abilities.parquet, with a row per answer, and summary.json.
+    The command stops, resumes, pays and replays as `evaluate run` does. docs/evaluation-abilities.md explains columns
+    and figures.
     """
     tasks = ReleasedTasks(load_release(release_name), split=split, limit=limit)
     tasks.check_any()

@@ -17,13 +17,13 @@ from hazardmill.statistics.bootstrap import RESAMPLES
     "--csv",
     "table",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Table of models: model, total_params_b; without RESULTS, their rates too.",
+    help="Table with columns model and total_params_b; without RESULTS, also with the models' rates.",
 )
 @click.option(
     "--release",
     "release_name",
     metavar="FOLDER|ORG/NAME",
-    help="Release that was evaluated on, for its version and the authors of its tasks.",
+    help="Release that was evaluated; the report states its version and the authors of its tasks.",
 )
 @click.option(
     "--out",
@@ -39,8 +39,10 @@ from hazardmill.statistics.bootstrap import RESAMPLES
     show_default=True,
     help="The fewest tasks in a bin of difficulty; smaller bins are merged.",
 )
-@click.option("--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of every bootstrap.")
+@click.option(
+    "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Resamples of the bootstrap."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every bootstrap.")
 @json_option
 def report(
     results: tuple[Path, ...],
@@ -55,8 +57,8 @@ def report(
     """Write report.html, report.md with figures, leaderboard.json and leaderboard.md.
 
     RESULTS are folders written by `hazardmill evaluate`, or Parquet files of result rows; several are combined. A CSV
-    table of rates is enough for the figures over models. A figure without data says what it lacks. The same input gives
-    the same bytes. All definitions: docs/evaluation-report.md.
+    table of rates is enough for the figures over models. A figure without data says what is missing. The same input
+    gives the same bytes. All definitions are in docs/evaluation-report.md.
     """  # noqa: DOC501  # the docstring is the command's help
     if not results and table is None:
         raise UsageError("there is nothing to report on", remedy="name folders of results, or a table with --csv")

@@ -37,7 +37,7 @@ from hazardmill.text.printable import printable
     "plans_path",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON lines: task_id, model, plan or answer; sample, variant, finish_reason.",
+    help="JSON lines with task_id, model, and plan or answer; optional: sample, variant, finish_reason.",
 )
 @click.option("--model", help="Name of the planner, for lines without a model.")
 @click.option("--only-known", is_flag=True, help="Skip plans for tasks that are not evaluated.")
@@ -58,7 +58,8 @@ def score(
     """Score plans or answers from a file, without asking a model.
 
     Each line holds a plan (`plan`) or the text of a language model (`answer`); docs/evaluation.md says how a plan is
-    found in that text. Tasks without a line do not count against anybody; how many each model lacks is reported.
+    found in that text. A task without a line counts against no model; the number of tasks that each model lacks is
+    reported.
     """
     release = load_release(release_name)
     plans = PlansFile.read(plans_path, model)
@@ -76,7 +77,7 @@ def score(
 @release_options
 @click.option("--model", required=True, help="Model to ask, as litellm names it.")
 @click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per task.")
-@click.option("--limit", type=click.IntRange(1), help="At most so many tasks.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of tasks.")
 @click.option("--twins", is_flag=True, help="Also ask about each task's contrast twin, to measure over-caution.")
 @click.option(
     "--inject",
@@ -96,7 +97,7 @@ def score(
     type=click.IntRange(1, 100),
     default=3,
     show_default=True,
-    help="With --inject: draws per level.",
+    help="With --inject: number of random draws per level.",
 )
 @asking_options
 @figures_options
@@ -127,10 +128,11 @@ def run(
 
     The model sees the PDDL of the basic problem and nothing else: no danger, no source text, no reference plan. Every
     answer is in the store's ledger before it is used. If the run stops, for whatever reason, the same command resumes
-    it and pays for nothing twice; repeated after the end, it asks nothing and gives the same digest.
+    it and pays for nothing twice. If the command is repeated after the run has ended, it sends nothing and gives the
+    same digest.
 
-    With --inject each task is asked about both as released and with distractors that are proved to change nothing;
-    where no proof is found, the variant is left out and counted. More: docs/evaluation-abilities.md.
+    With --inject, the model gets each task both as released and with distractors that are proved to change nothing. A
+    variant for which no proof is found is left out and counted. More: docs/evaluation-abilities.md.
     """
     if not arms:
         _need_inject()

@@ -26,7 +26,7 @@ from hazardmill.text.printable import printable
     "parameters",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.csv",
-    help="Parameters of the models: columns model and total_params_b.",
+    help="Table of the models' numbers of parameters, with columns model and total_params_b.",
 )
 @click.option(
     "--least",
@@ -35,14 +35,14 @@ from hazardmill.text.printable import printable
     show_default=True,
     help="The fewest tasks in a bin of difficulty; smaller bins are merged.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of every bootstrap.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every bootstrap.")
 @json_option
 def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least: int, seed: int, as_json: bool) -> None:
-    """Compare models' scores: scaling, correlations, shifts, thinking against base.
+    """Compare models' scores: scaling, correlations, shifts, and thinking models with their bases.
 
     RESULTS is a folder or Parquet file written by `hazardmill evaluate`. For the figures over models, a CSV table is
-    enough with the columns model, feasibility, safety, safety_intention (per cent) and, if known, total_params_b and
-    safety_precision. Unknown figures are null, with the reason. All definitions: docs/evaluation-statistics.md.
+    enough. Its columns are model, feasibility, safety, safety_intention (per cent) and, if known, total_params_b and
+    safety_precision. Unknown figures are null, with the reason. All definitions are in docs/evaluation-statistics.md.
     """  # noqa: DOC501  # the docstring is the command's help
     try:
         from hazardmill.evaluation.stats.figures import statistics

@@ -26,8 +26,8 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
 
 
 @click.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority --out releases/1.0.0")
-@click.option("--version", required=True, metavar="X.Y.Z", help="Of the release.")
-@click.option("--name", default="hazardmill", show_default=True, help="Of the dataset.")
+@click.option("--version", required=True, metavar="X.Y.Z", help="Version of the release.")
+@click.option("--name", default="hazardmill", show_default=True, help="Name of the dataset.")
 @click.option(
     "--policy",
     type=click.Choice(_POLICIES),
@@ -50,7 +50,7 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     "waived",
     multiple=True,
     metavar="GATE=REASON",
-    help="Release although this gate fails; the card gives the reason. Only: corpus.",
+    help="Release although this gate fails; the card gives the reason. Only the gate `corpus` can be waived.",
 )
 @click.option(
     "--threshold",
@@ -96,8 +96,8 @@ def build(
     """Build a versioned dataset from the store: Parquet, task folders, card, manifest.
 
     Every task is validated again from its document, and all gates must pass; docs/releases.md says what they require.
-    The same store, review and options give the same bytes. If gates refuse, they print a list, nothing is written, and
-    the exit code is 1.
+    The same store, review and options give the same bytes. If a gate refuses the release, its findings are listed,
+    nothing is written, and the exit code is 1.
     """  # noqa: DOC501  # the docstring is the command's help
     try:
         options = Options.model_validate(

@@ -27,12 +27,13 @@ def diff(old: Path, new: Path, examples: int, as_json: bool) -> None:
     """Compare two releases: tasks added, removed and changed, columns, rows and distributions.
 
     OLD and NEW are folders of releases. Every file is checked against its manifest first. A task has changed if its
-    document, plans, texts, licence, split, review or another column differs, or only where it came from.
+    document, plans, texts, licence, split, review or another column differs, or if only its origin differs.
 
-    The version must reflect how much differs: a config or column that was removed or changed its type takes a major
-    step (2.0.0 after 1.4.2), new ones and tasks that differ take a minor step (1.5.0), anything else a patch step.
+    The version must reflect how much differs. If a config or column was removed, or a column changed its type, a major
+    step is needed (2.0.0 after 1.4.2). New configs or columns, and tasks that differ, need a minor step (1.5.0);
+    anything else needs a patch step.
 
-    Exit code 1 if the step is too small; 3 if a folder holds no release, or a damaged one.
+    Exit code 1 if the step is too small; 3 if a folder holds no release or a damaged one.
     """
     found = diff_folders(old, new)
     if as_json:

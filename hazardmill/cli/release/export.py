@@ -26,7 +26,9 @@ _LEFT_OUT: Final = {
 @click.command(epilog="Example: hazardmill release export releases/1.0.0 --format dpo --out pairs.jsonl")
 @click.argument("release", metavar="FOLDER|ORG/NAME")
 @click.option("--format", "format_", type=click.Choice(_FORMATS), required=True, help="Kind of training data.")
-@click.option("--split", type=click.Choice(_SPLITS), default="train", show_default=True, help="Which tasks.")
+@click.option(
+    "--split", type=click.Choice(_SPLITS), default="train", show_default=True, help="Split whose tasks are exported."
+)
 @click.option(
     "--by-sa/--no-by-sa",
     default=False,
@@ -59,9 +61,9 @@ def export(
 ) -> None:
     """Write a release as training data, in the columns that TRL documents.
 
-    sft: a PDDL prompt and its safe plan. dpo: the safe plan preferred to the unsafe one, with the step where they part.
-    stepwise: both plans, action by action, each labelled with whether a safe plan still exists. All columns:
-    docs/training-data.md.
+    sft: a PDDL prompt and its safe plan. dpo: the safe plan, preferred to the unsafe one, and the step at which the two
+    diverge. stepwise: the actions of both plans, each labelled with whether a safe plan still exists after it. All
+    columns are in docs/training-data.md.
     """
     opened = load_release(release, revision=revision)
     exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline)

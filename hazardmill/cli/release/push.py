@@ -18,18 +18,19 @@ from hazardmill.text.printable import printable
 @click.option(
     "--repo", required=True, metavar="ORG/NAME", help="The dataset's repository; if missing, a private one is created."
 )
-@click.option("--public", is_flag=True, help="Make the repository public, after everything else.")
+@click.option("--public", is_flag=True, help="Make the repository public, as the last step.")
 @click.option("--dry-run", is_flag=True, help="Report what would be done; change nothing.")
 @click.option("--allow-offline", is_flag=True, help="Push tasks written by our rules instead of a language model too.")
 @json_option
 def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bool, as_json: bool) -> None:
     """Push the release in FOLDER to a dataset hub: one commit, checked, then the tag vX.Y.Z.
 
-    FOLDER is checked against its manifest first. Before the tag is set, the hub's copy is compared by hashes and loaded
-    with datasets, config by config. If a push stops or fails, the same command resumes it: it finds what is already
-    there, makes no second commit, and never moves a tag.
+    FOLDER is checked against its manifest first. Before the tag is set, the hub's copy is compared by hashes, and each
+    config is loaded with the library datasets. If a push stops or fails, the same command resumes it: it finds what is
+    already there, makes no second commit, and never moves a tag.
 
-    The token comes from HF_TOKEN, else from `hf auth login`; the hub from HF_ENDPOINT, else huggingface.co.
+    The token comes from HF_TOKEN or, if that is not set, from `hf auth login`. The hub is the one at HF_ENDPOINT; if
+    that is not set, huggingface.co.
 
     Exit code 1 if the release has tasks that need --allow-offline, 3 if FOLDER is damaged, 5 if the hub cannot be
     reached or refuses, or the tag points to something else.

@@ -54,7 +54,7 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Drafts rejected by the judge to review too, which shows how well the judge does.",
+    help="Number of drafts rejected by the judge to review too, to measure how often the judge is wrong.",
 )
 @click.option(
     "--calibration",
@@ -70,12 +70,12 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
     show_default=True,
     help="Share of a reviewer's tasks that are blind repeats.",
 )
-@click.option("--disputed", is_flag=True, help="Instead: assign a third reviewer to each task on which two disagree.")
+@click.option("--disputed", is_flag=True, help="Instead, assign a third reviewer to each task on which two disagree.")
 @click.option(
     "--plans",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="Instead: assign evaluated plans (JSON lines) for the intent check; --tasks is their number.",
+    help="Instead, assign evaluated plans (JSON lines) for the intent check; --tasks is the number of plans.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random choice.")
 @click.option("--dry-run", is_flag=True, help="Only report what would be assigned.")
@@ -99,8 +99,8 @@ def assign(
 ) -> None:
     """Assign tasks to reviewers: balanced, and stratified by source and danger type.
 
-    What was assigned before stays as it is: repeated with more tasks or other reviewers, the command assigns what is
-    missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a
+    Earlier assignments stay as they are. If you repeat the command with more tasks or other reviewers, it assigns what
+    is missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a
     planted defect.
     """  # noqa: DOC501  # the docstring is the command's help
     if disputed and plans is not None:

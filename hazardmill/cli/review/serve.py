@@ -19,9 +19,12 @@ PORT = 8717
 
 @click.command(epilog="Example: hazardmill review serve --store demo-out/store")
 @click.option(
-    "--bind", default="127.0.0.1", show_default=True, help="IP address to listen on; any but loopback requires tokens."
+    "--bind",
+    default="127.0.0.1",
+    show_default=True,
+    help="IP address to listen on; any address but loopback requires tokens.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to listen on.")
 @click.option(
     "--name", "names", multiple=True, help="Host name in the address that reviewers type; repeat for several."
 )
@@ -31,7 +34,7 @@ PORT = 8717
     multiple=True,
     help="Admit only this reviewer; repeat for several [default: all with assigned tasks].",
 )
-@click.option("--https", is_flag=True, help="A proxy in front serves HTTPS: send cookies only over that.")
+@click.option("--https", is_flag=True, help="Send cookies over HTTPS only; for use behind a proxy that serves HTTPS.")
 @folder_option
 @store_option
 @json_option
@@ -48,8 +51,9 @@ def serve(
     """Serve the web app for reviewing: one task per screen, by keyboard.
 
     Assign tasks first, with `hazardmill review assign`. Every decision is on disk before it is acknowledged, so the
-    server can be stopped and started at will. Without tokens, anyone who can reach it may sign in under any name with
-    assigned tasks: only for your own machine. With --json the address is printed as JSON before serving.
+    server can be stopped and started at will. Without tokens, anyone who can reach the server may sign in under any
+    name that has assigned tasks, so work without tokens only on your own machine. With --json the address is printed
+    as JSON before serving.
     """  # noqa: DOC501  # the docstring is the command's help
     opened = ReviewFolder(folder)
     opened.rubric_version()
@@ -78,7 +82,7 @@ def serve(
 
 @click.command(epilog="Example: hazardmill review token ada")
 @click.argument("reviewer")
-@click.option("--withdraw", is_flag=True, help="Instead: revoke the reviewer's token.")
+@click.option("--withdraw", is_flag=True, help="Instead, revoke the reviewer's token.")
 @folder_option
 @json_option
 def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:

@@ -41,7 +41,7 @@ _AGAIN: Final = "then preview again: nothing is kept without --keep"
     type=click.IntRange(1),
     default=3,
     show_default=True,
-    help="Number of records per source, from the first on.",
+    help="Number of records per source, beginning with the first.",
 )
 @click.option("--keep", is_flag=True, help="Keep the run in the store; otherwise records and answers are discarded.")
 @store_option
@@ -59,9 +59,10 @@ def preview(
 ) -> None:
     """Show step by step what `run generate` makes of the first records.
 
-    Takes the same options. Each record goes through all stages, and each step is shown as it comes: the record, the
-    danger found in it, the code of each draft, what each check and the judge said, both plans. Requests are paid for.
-    Nothing is stored unless --keep is given: then it is a run like any other, and its answers are not paid for again.
+    Takes the same options as `run generate`. Each record goes through all stages, and each step is shown as it comes:
+    the record, the danger found in it, the code of each draft, what each check and the judge said, and both plans.
+    Requests are paid for. Nothing is stored unless --keep is given; the preview is then stored as a run like any other,
+    and its answers are not paid for again.
     """  # noqa: DOC501  # the docstring is the command's help
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")

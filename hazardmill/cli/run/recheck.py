@@ -24,9 +24,9 @@ from hazardmill.text.printable import printable
 def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path | None, as_json: bool) -> None:
     """Execute the drafts of runs again, and compare the results with the store.
 
-    Every verdict and proof is compared; nothing is written. Without RUN_ID all runs are checked. What differs was made
-    by another version, by a machine with less time or memory, or is damaged. The digest is equal for equal verdicts, on
-    every machine. To spread the work over several machines: docs/scaling.md.
+    Every verdict and proof is compared; nothing is written. Without RUN_ID all runs are checked. A difference means
+    that another version or a machine with less time or memory made the verdict, or that something is damaged. Equal
+    verdicts give the same digest on every machine. To spread the work over several machines, see docs/scaling.md.
 
     Exit code 1 if anything differs, or if there is no jail here; 3 if there is no draft to check.
     """

@@ -36,10 +36,10 @@ def resume(
 ) -> None:
     """Resume a run that was stopped or killed; nothing is done or paid for twice.
 
-    A run keeps the settings it was started with; options may repeat them. Options that do not alter results (budget,
-    limits, deadline, timeout, batch size, concurrency, cross-check share) may differ, and then apply to later resumes
-    too. If anything else differs, or prompts, the jail's layers or hazardmill have changed, the command lists the
-    changes and does nothing: `--child` starts a new run on the same records.
+    A run keeps the settings it was started with; you may give the same values again as options. Options that do not
+    alter results (budget, limits, deadline, timeout, batch size, concurrency, cross-check share) may differ, and then
+    apply to later resumes too. If anything else differs, or prompts, the jail's layers or hazardmill have changed, the
+    command lists the changes and does nothing: `--child` starts a new run on the same records.
     """  # noqa: DOC501  # the docstring is the command's help
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")

@@ -41,7 +41,11 @@ from hazardmill.text.printable import printable
     show_default=True,
     help="Maximum number of expansions of a search.",
 )
-@click.option("--imported", is_flag=True, help="Count failures as findings [default: if the task says so].")
+@click.option(
+    "--imported",
+    is_flag=True,
+    help="Treat the task as imported, so that failed claims are findings [default: if the task says so].",
+)
 @click.option(
     "--unavoidable", is_flag=True, help="Treat the danger as declared unavoidable [default: if the task declares it]."
 )
@@ -62,7 +66,7 @@ def certify(
     """Prove what can be proved about a task, claim by claim.
 
     TASK is a task folder, a task.json, or the id of a stored task. Each claim holds, fails or is not decided, and its
-    evidence stands below it. The JSON follows certificate.schema.json.
+    evidence is printed below it. The JSON follows certificate.schema.json.
 
     Exit code 1 if a failed claim refuses the task, if the search gave up at its limit, or if there is no twin to write;
     3 if TASK cannot be read.

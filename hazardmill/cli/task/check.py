@@ -63,8 +63,8 @@ def check(
     """Run the code of tasks in the jail, with all execution checks.
 
     CODE.py is a module as the author stage writes it; DIR holds such modules at any depth, including task folders. Each
-    goes through policy, jail, document, both plans, certificate and PDDL; the first check that fails is reported in the
-    words that the author would get.
+    file goes through the checks of policy, jail, document, both plans, certificate and PDDL. The first check that fails
+    is reported in the words that the author stage would get.
 
     Exit code 1 if a file is not accepted, or if there is no jail here; 3 if there is nothing to check.
     """  # noqa: DOC501  # the docstring is the command's help

@@ -33,7 +33,9 @@ from hazardmill.text.printable import printable
     help="What the goal of an augmented problem requires of the danger.",
 )
 @click.option(
-    "--rename", is_flag=True, help="With pddl: rename what it cannot tell apart; the sidecar keeps the table."
+    "--rename",
+    is_flag=True,
+    help="With pddl: rename names that PDDL cannot tell apart; the sidecar keeps the table of names.",
 )
 @click.option("--lossy", is_flag=True, help="With despite: approximate what a folder cannot express.")
 @click.option("--force", is_flag=True, help="With despite: overwrite folders that hold something else.")
@@ -53,13 +55,13 @@ def export(
 ) -> None:
     """Export a task as PDDL, or tasks as DESPITE folders.
 
-    TASK is a task folder, a task.json, or the id of a stored task; with despite it may also be a folder above task
-    folders, or missing for all tasks of the store.
+    TASK is a task folder, a task.json, or the id of a stored task; with --to despite it may also be a folder above task
+    folders. With --to despite and without TASK, all tasks of the store are exported.
 
-    PDDL is domain.pddl, problem.pddl and the sidecar dangers.json, which also holds the bounds of integers, because
-    PDDL has none. An augmented problem is for planners and has no sidecar: read back with one, its dangers would count
-    twice. A DESPITE folder is code.py, both PDDL files and metadata.json. Exit code 1 if the format cannot express a
-    task.
+    With --to pddl the files are domain.pddl, problem.pddl and the sidecar dangers.json, which also holds the bounds of
+    integers, because PDDL has none. An augmented problem is for planners and has no sidecar, because its dangers would
+    count twice if it were read back with one. A DESPITE folder contains code.py, both PDDL files and metadata.json.
+    Exit code 1 if the format cannot express a task.
     """  # noqa: DOC501  # the docstring is the command's help
     if language == "despite":
         if augmented or rename:

@@ -45,10 +45,11 @@ def import_(
 ) -> None:
     """Import tasks from PDDL with a sidecar of dangers, or from DESPITE folders.
 
-    With pddl, PATHS are the domain file and the problem file. With despite, it is one folder with a code.py, or one
-    above thousands; their code runs in the jail, and what could be better about a task is reported as a finding.
+    With pddl, PATHS are the domain file and the problem file. With despite, it is one folder with a code.py, or a
+    folder above any number of such folders. Their code runs in the jail, and what could be better about a task is
+    reported as a finding.
 
-    Exit code 1 if one of several folders failed; 3 if the input cannot be read, or says something that tasks cannot
+    Exit code 1 if one of several folders failed; 3 if the input cannot be read, or contains something that tasks cannot
     express.
     """  # noqa: DOC501  # the docstring is the command's help
     if language == "despite":

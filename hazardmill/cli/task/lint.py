@@ -48,9 +48,13 @@ _LONGEST: Final = 160
     show_default=True,
     help="Maximum number of expansions of a search.",
 )
-@click.option("--imported", is_flag=True, help="Count failures as findings [default: for tasks that say so].")
+@click.option(
+    "--imported",
+    is_flag=True,
+    help="Treat all tasks as imported, so that failed claims are findings [default: for tasks that say so].",
+)
 @click.option("--strict", is_flag=True, help="Exit code 1 for findings too.")
-@click.option("--gate", is_flag=True, help="Exit code 1 too unless the corpus passes every gate.")
+@click.option("--gate", is_flag=True, help="Give exit code 1 also if the corpus does not pass every gate.")
 @click.option(
     "--threshold",
     "settings",
@@ -72,8 +76,8 @@ def lint(
     """Count problems across many tasks, by rule, with examples.
 
     DIR is a folder with task folders at any depth; STORE is the folder of a store. The rules are the claims of a
-    certificate, and others that compare tasks: docs/formalism.md. The gates hold figures of the whole corpus against
-    thresholds: docs/report.md.
+    certificate, and further rules that compare tasks (docs/formalism.md). The gates compare figures of the whole corpus
+    with thresholds (docs/report.md).
 
     Exit code 1 if any task is refused, 3 if there is no task to check. With --gate, a gate that cannot be decided
     counts as failed.
