@@ -66,7 +66,7 @@ def stop_run(run: Run, said: str, result: object) -> State[Any]:
     usd = None if limit is None else suggest_budget(run.store, run.run_id, limit, len(run.selection))
     more = {} if usd is None else {"budget_usd": f"{usd:g}"}
     retry = retry_command(run, **more)
-    message = f"Run {run.run_id}: {said}; what was paid for is kept; resume with a larger budget: {retry}"
+    message = f"Run {run.run_id}: {said}; paid answers are kept; resume with a larger budget: {retry}"
     return Completed(name=BUDGET_REACHED, message=message, data=result)
 
 
@@ -90,7 +90,7 @@ def resumable(run: Run) -> Iterator[None]:
     try:
         yield
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'fix that'}; then retry this flow run, or: {retry_command(run)}"
+        error.remedy = f"{error.remedy or 'fix the problem'}; then retry this flow run, or: {retry_command(run)}"
         raise
 
 

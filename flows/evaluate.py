@@ -112,7 +112,7 @@ async def evaluate(
         await _show(model, run, f"### {title}\n\n    {told}")
         return Completed(name=BUDGET_REACHED, message=told, data=Evaluated(run=run, folder=folder, digest=None))
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'fix that'}; {_AGAIN}: retry this flow run"
+        error.remedy = f"{error.remedy or 'fix the problem'}; {_AGAIN}: retry this flow run"
         raise
     found = [Figures.model_validate(each) for each in summary["models"]]
     await _show(model, run, f"{in_words(title, found)}\n\nRows and figures: `{folder}`, digest `{summary['digest']}`")

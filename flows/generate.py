@@ -95,6 +95,6 @@ def _stored_config(store: Store, run_id: str, source: str, given: dict[str, Any]
     config = Run.load(store, run_id).config
     found = "+".join(item.source for item in config.inputs)
     if found != source:
-        raise UsageError(f"run {run_id} is of {found}", remedy=f"start generate/{found}, or leave run_id out")
+        raise UsageError(f"run {run_id} is a run of {found}", remedy=f"start generate/{found}, or leave out run_id")
     changed = {name: value for name, value in given.items() if name in ALTER_NOTHING}
     return config.model_copy(update=fit_deadline(changed, config.deadline_s))

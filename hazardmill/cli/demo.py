@@ -152,7 +152,8 @@ def _refuse_without_jail() -> None:
         Jail(profile="auto").close()
     except JailUnavailable as error:
         error.message = (
-            f"the demo runs code that a language model wrote, and the jail does not hold here: {error.message}; "
+            "the demo runs code that a language model wrote, but the jail does not work on this machine: "
+            f"{error.message}; "
             "nothing was run"
         )
         error.args = (error.message,)

@@ -104,7 +104,7 @@ def read_named_values(values: tuple[str, ...], names: tuple[str, ...], option: s
             result[name] = rest
         elif equals and name.isidentifier() and not Path(value).exists():
             raise click.BadParameter(
-                f"{name} is not among the sources asked for ({', '.join(names)})", param_hint=option
+                f"{name} is not among the requested sources ({', '.join(names)})", param_hint=option
             )
         else:
             result.update(dict.fromkeys(names, value))
@@ -132,7 +132,7 @@ def read_facts(wheres: tuple[str, ...], names: tuple[str, ...]) -> dict[str, dic
         source, colon, own = fact.partition(":")
         if colon and source not in found:
             raise click.BadParameter(
-                f"{source} is not among the sources asked for ({', '.join(names)})", param_hint="--where"
+                f"{source} is not among the requested sources ({', '.join(names)})", param_hint="--where"
             )
         for name in (source,) if colon else names:
             found[name][own if colon else fact] = value

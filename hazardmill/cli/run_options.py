@@ -101,5 +101,5 @@ def _read_usd(context: click.Context, option: click.Parameter, text: str | None)
     except ValueError:
         usd = math.nan
     if not 0 < usd < math.inf:
-        raise click.BadParameter(f"{text!r} is neither a sum above 0 nor the word none", context, option)
+        raise click.BadParameter(f"{text!r} is neither an amount above 0 nor the word none", context, option)
     return usd

@@ -241,7 +241,7 @@ def _pair_records(
         raise InputError(f"{names} have no record in common; they have {counts}", remedy=again)
     if not same:
         raise InputError(
-            f"{names} have only records in common whose content changed in between, {len(both)} of them", remedy=again
+            f"the content of all {len(both)} records that {names} have in common changed in between", remedy=again
         )
     if not pairs:
         left = one if len(a) < len(one.selection) else other

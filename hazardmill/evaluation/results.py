@@ -104,7 +104,9 @@ def read_results(path: Path) -> pa.Table:
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
         raise InputError(
-            f"no files {PATTERN}", file=str(path), remedy="name a folder that `hazardmill evaluate` has written"
+            f"the folder has no {PATTERN} files",
+            file=str(path),
+            remedy="name a folder that `hazardmill evaluate` has written",
         )
     return _refuse_duplicates(pa.concat_tables([_read(file) for file in files]), str(path))
 
@@ -148,7 +150,7 @@ def _check_columns(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) ->
             columns.append(column.cast(field.type))
         except pa.ArrowException as error:
             raise InputError(
-                f"column {field.name} should be {field.type} and is {column.type}",
+                f"column {field.name} should be {field.type} but is {column.type}",
                 file=file,
                 remedy=f"write it as {field.type}",
             ) from error

@@ -115,7 +115,8 @@ def check_read(table: pa.Table, store: Store, run: str) -> None:
         run: Name of the run.
 
     Raises:
-        PromptRefused: All requests were turned away unread. The message quotes the provider's first reason.
+        PromptRefused: All requests were rejected before the model read them. The message quotes the provider's first
+            reason.
     """
     away = sum(count_turned_away(table).values())
     if not away or away < table.num_rows:
@@ -123,7 +124,8 @@ def check_read(table: pa.Table, store: Store, run: str) -> None:
     rows = store.rows("llm_calls", {"run_id": run}, ["finish_reason", "error_message"])
     why = sorted({row["error_message"] or "" for row in rows if row["finish_reason"] == TURNED_AWAY} - {""})
     raise PromptRefused(
-        f"all {away} requests of run {run} were turned away unread{f': {why[0][:500]}' if why else ''}",
+        f"all {away} requests of run {run} were rejected before the model read "
+        f"them{f': {why[0][:500]}' if why else ''}",
         remedy="give another --max-tokens or --temperature, or repair the server and name a new --store: the same "
         "command does not repeat these requests",
     )

@@ -143,7 +143,7 @@ class Ingestion:
         here, there = _place(item.file, item.line), _place(name, first.line)
         refusal = InputRefusal(
             "conflicting_repeat",
-            f"{item.native_id} says something else at {here} than at {there}",
+            f"{item.native_id} has different content at {here} and at {there}",
             "find out which of the two is right and remove the other; the first one was kept",
         )
         file = InputFile(Path(item.file), item.file)
@@ -158,7 +158,7 @@ class Ingestion:
         if self.counts.skipped:
             refusal = InputRefusal(
                 "range_beyond_end",
-                f"only {self.counts.skipped} records were there, and {self._skip} were to be skipped",
+                f"only {self.counts.skipped} records were read, but {self._skip} were to be skipped",
                 "skip fewer",
             )
         else:
@@ -166,7 +166,7 @@ class Ingestion:
             refusal = InputRefusal(
                 "nothing_selected",
                 f"none of {self.counts.unselected} records has {selection}",
-                f"select otherwise; {ANYTHING} selects everything",
+                f"change the selection; {ANYTHING} selects everything",
             )
         return self.source.reject(InputFile(self._path, self._path.name), refusal)
 

@@ -100,7 +100,7 @@ def refuse_credentials(api_base: str) -> None:
     found = [what for sign, what in _CREDENTIALS.items() if sign in api_base]
     if found:
         raise SettingsError(
-            f"the address of the API carries a {' and a '.join(found)}, which may be secret",
+            f"the address of the API contains a {' and a '.join(found)}, which may be secret",
             remedy="give scheme, host, port and path only, and put the key in the provider's environment variable, "
             "such as OPENAI_API_KEY",
         )

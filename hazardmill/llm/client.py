@@ -317,7 +317,8 @@ class Client:
             return None
         if upper is None:
             raise SettingsError(
-                f"the budget cannot be kept: nothing bounds what a {sent.stage} request to {sent.model} may cost",
+                f"the budget cannot be enforced: {sent.stage} requests to {sent.model} have no upper bound "
+                "on their cost",
                 record_id=sent.record_id,
                 remedy="set max_tokens in the prompt's front matter and the model's price in prices.yaml, "
                 "or run without a budget",

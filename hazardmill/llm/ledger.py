@@ -321,7 +321,7 @@ class Ledger:
         unbounded = sorted({str(row["model_asked"]) for row in own if row["usd_upper"] is None})
         if unbounded:
             raise SettingsError(
-                f"the budget cannot be kept: the cost of attempts in run {self._run_id} is unknown "
+                f"the budget cannot be enforced: the cost of attempts in run {self._run_id} is unknown "
                 f"({', '.join(unbounded)})",
                 remedy="continue without a budget, or start a new run: paid answers are reused",
             )

@@ -167,7 +167,7 @@ def check_prices(models: Iterable[str], prices: Prices) -> None:
     unknown = sorted({model for model in models if model not in prices})
     if unknown:
         raise SettingsError(
-            f"the budget cannot be kept: the price of {', '.join(unknown)} is unknown",
+            f"the budget cannot be enforced: the price of {', '.join(unknown)} is unknown",
             file=str(PRICES_FILE),
             remedy="add its price there (input, cached_input and output are 0 for a model that costs nothing), "
             "choose a model with a price, or run without a budget",

@@ -145,7 +145,7 @@ class PromptTemplate:
         )
         if not messages:
             raise PromptError(
-                "the rendered prompt is empty", file=str(self.path), remedy="pass the values that it shows"
+                "the rendered prompt is empty", file=str(self.path), remedy="pass the values that the template shows"
             )
         return messages
 
@@ -196,7 +196,7 @@ def _read_guidance(path: Path) -> str:
         raise PromptError(f"cannot read the guidance: {error}", file=str(path), remedy="save it as UTF-8") from error
     if not 0 < len(text) <= MAX_GUIDANCE:
         raise PromptError(
-            f"the guidance has {len(text)} characters, not 1 to {MAX_GUIDANCE}",
+            f"the guidance has {len(text)} characters; it must have 1 to {MAX_GUIDANCE}",
             file=str(path),
             remedy="describe in a few sentences how to read the source's records, or remove the file",
         )
@@ -296,7 +296,7 @@ def _sections(path: Path, lines: list[str], start: int) -> tuple[_Section, ...]:
     stray = next((n for n in range(start, marks[0] if marks else len(lines)) if lines[n].strip()), None)
     if stray is not None or not marks:
         raise PromptError(
-            "text before the first message, or no message at all",
+            "the prompt has text before its first message, or no message at all",
             file=str(path),
             line=(start if stray is None else stray) + 1,
             remedy="begin each message with a line such as `---8<--- system` or `---8<--- user`",

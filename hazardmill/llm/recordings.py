@@ -142,7 +142,7 @@ def write_recording(path: Path, source: str, answers: Iterable[RecordedAnswer]) 
 
     ordered = sorted(answers, key=lambda answer: _order(answer.key))
     if not ordered:
-        raise InputError(f"there are no answers to records of {source}", remedy="name a run that has some")
+        raise InputError(f"there are no answers to records of {source}", remedy="name a run that has such answers")
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream:
         for line in (RecordingHeader(source=source, answers=len(ordered)), *ordered):

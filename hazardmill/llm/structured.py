@@ -70,7 +70,7 @@ def usable_text(answer: Answer) -> str:
     if answer.finish_reason == "request_refused":
         raise UnusableAnswer(
             f"{answer.model_answered} declined the request: too long for it, or not valid ({answer.finish_reason})",
-            remedy="the ledger has the provider's words; try another model",
+            remedy="the ledger holds the provider's message; try another model",
         )
     if answer.finish_reason in REFUSED:
         raise UnusableAnswer(
@@ -172,7 +172,7 @@ async def ask_structured(
         ProviderError: A request failed.
     """  # noqa: DOC501  # the assertion cannot fail
     if not 0 <= repair_turns <= MAX_REPAIRS:
-        raise ValueError(f"repair_turns is a number from 0 to {MAX_REPAIRS}, got {repair_turns}")
+        raise ValueError(f"repair_turns must be from 0 to {MAX_REPAIRS}, got {repair_turns}")
     answers = [] if answers is None else answers
     for turn in range(repair_turns + 1):
         answer = await client.ask(request)

@@ -193,7 +193,7 @@ class Texts:
 
     def __init__(self, threshold: float = THRESHOLD) -> None:
         if not THRESHOLD <= threshold <= 1:
-            raise InputError(f"the threshold is {threshold}", remedy=f"choose one from {THRESHOLD} to 1")
+            raise InputError(f"the threshold {threshold} is out of range", remedy=f"choose one from {THRESHOLD} to 1")
         # Imported here, as it loads numpy and scipy; by name, as it has no type information.
         datasketch: Any = import_module("datasketch")
         self._blank = datasketch.MinHash(num_perm=BANDS * ROWS, seed=SEED, scheme="affine32")

@@ -88,8 +88,8 @@ def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:
             litellm.get_llm_provider(model, api_base=access.api_base)
         except litellm.BadRequestError:
             raise SettingsError(
-                f"no provider of a model {model!r} is known",
-                remedy="name it with its provider, as in deepseek/deepseek-chat; "
+                f"no provider is known for model {model!r}",
+                remedy="name the model with its provider, as in deepseek/deepseek-chat; "
                 "for an OpenAI-compatible server of your own, openai/NAME with --api-base",
             ) from None
         missing = [name for name in litellm.validate_environment(model)["missing_keys"] if name.endswith(_KEY)]

@@ -112,4 +112,4 @@ def live_backend(models: Iterable[str]) -> LiveBackend:
 
 def no_server(model: str) -> UsageError:
     """Return the error for an address given with a model that asks no server."""
-    return UsageError(f"{model} asks no server", remedy="give --model with the name of a model on that server")
+    return UsageError(f"{model} does not use a server", remedy="give --model with the name of a model on that server")

@@ -77,7 +77,7 @@ def _nothing_stored(store: Store, sources: Sequence[str]) -> InputError:
     """Return the error of a run whose records should come from the store, which has none that match."""
     source = load_source(sources[0])
     if store.count("records", {"source": source.name}):
-        remedy = "none of those in the store matches --where: change it, or give --input PATH"
+        remedy = f"no stored record of {source.name} matches --where: change --where, or give --input PATH"
     else:
         ingest_it = f"hazardmill ingest --source {source.name} --store {store.address}"
         offer = read_catalogue(source)

@@ -144,9 +144,7 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     rows = store.query(lambda connection: connection.execute(_IDS, {"runs": runs}).fetchall())
     if not rows:
         of = "" if runs is None else f" of {', '.join(runs)}"
-        raise InputError(
-            f"there is no draft{of} that was executed", file=str(store.path), remedy="see: hazardmill run list"
-        )
+        raise InputError(f"no draft{of} was executed", file=str(store.path), remedy="see: hazardmill run list")
     by_run: dict[str, list[tuple[str, int]]] = {}
     for run_id, record_id, draft in rows:
         by_run.setdefault(run_id, []).append((record_id, draft))

@@ -101,9 +101,9 @@ def refusal(run_id: str, changes: list[ConfigChange]) -> UsageError:
     """Return the error that lists what has changed since a run began, and the two ways to continue."""
     lines = "".join(f"\n  {change}" for change in changes)
     return UsageError(
-        f"run {run_id} was started otherwise, and new results would not match those it has:{lines}\n",
+        f"run {run_id} was started under different conditions, so new results would not match those it has:{lines}\n",
         remedy="start a child run, which reuses everything unchanged: add --child; "
-        "or resume the run with what it was started with",
+        "or undo these changes and resume the run",
     )
 
 

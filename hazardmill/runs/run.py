@@ -134,7 +134,7 @@ class Run:
         config.check()
         run_id = run_id or new_run_id("generate")
         if store.rows("runs", {"run_id": run_id}, ["run_id"]):
-            raise UsageError(f"there is a run {run_id} already", remedy="resume it, or choose another id")
+            raise UsageError(f"run {run_id} already exists", remedy="resume it, or choose another id")
         _check_models(store, config, resources)
         made = _made_now(config, resources)
         inherited = parent.content if parent is not None and parent.config.inputs == config.inputs else None
@@ -184,8 +184,8 @@ class Run:
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)[0]
             raise InputError(
-                f"run {run_id} was started by hazardmill {first['hazardmill_version']}, whose configuration this one "
-                f"cannot read: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}",
+                f"run {run_id} was started by hazardmill {first['hazardmill_version']}, whose configuration this "
+                f"version cannot read: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}",
                 remedy="resume it with that version, or start a new run: the answers paid for are in the ledger",
             ) from error
         content = json.loads(first["selection"])

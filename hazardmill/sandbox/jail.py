@@ -40,7 +40,9 @@ PLANNERS: Final = "hazardmill.sandbox.workloads.planner"
 """The workload for code on Unified Planning and DESPITE's planner interface; it needs the extra ``up``."""
 _FORKS: Final = sys.platform == "linux"
 _MINIMAL_LAYERS: Final = ("rlimits",)
-_MINIMAL_REMEDY: Final = "run only code you trust, with the minimal jail, or use a machine whose kernel has the layers"
+_MINIMAL_REMEDY: Final = (
+    "use the minimal jail and run only code that you trust, or use a machine whose kernel has the layers"
+)
 # In the order of importance to a reader, not of application.
 _SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
 _REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task", "not_expressible"})
@@ -325,8 +327,8 @@ def _header(ended: ChildExit) -> dict[str, Any]:
         return output.parse(ended.header + b"\n")
     except output.MalformedOutput:
         raise SandboxError(
-            f"a jailed process ended before its walls stood ({ended.cause}, status {ended.returncode})",
-            remedy="see that memory_bytes is enough for the interpreter and what drafts are written on",
+            f"a jailed process ended before its jail was complete ({ended.cause}, status {ended.returncode})",
+            remedy="check that memory_bytes is enough for the interpreter and the library that drafts import",
         ) from None
 
 

@@ -162,7 +162,7 @@ class _Prover:
 def _start_error(why: str) -> SandboxError:
     return SandboxError(
         f"no process for proving can be started: {why}",
-        remedy="see that memory is enough and further processes are allowed",
+        remedy="check that there is enough memory and that more processes are allowed",
     )
 
 

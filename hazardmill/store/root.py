@@ -23,7 +23,7 @@ def gone_error(root: Path) -> StoreError:
     return StoreError(
         "the store's folder, or files in it, were removed or replaced while this process worked on it",
         file=str(root),
-        remedy="put back the folder (one that was moved away holds everything acknowledged), then resume the "
+        remedy="put the folder back (if it was moved away, it still holds every acknowledged row), then resume the "
         "run; nothing was created in its place",
     )
 

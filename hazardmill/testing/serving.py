@@ -94,7 +94,7 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
 
     def __enter__(self) -> Self:
         if self._thread is not None:
-            raise RuntimeError("the server runs already")
+            raise RuntimeError("the server is already running")
         self._journal = self._open_journal()
         ready = threading.Event()
         failed: list[BaseException] = []

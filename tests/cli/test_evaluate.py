@@ -101,7 +101,10 @@ def test_requests_that_nobody_read_are_counted_and_told(hazardmill: Hazardmill, 
     rows[1] = {"task_id": rows[1]["task_id"], "model": "hasty", "answer": "", "finish_reason": "request_refused"}
     words = ("evaluate", "score", "--release", release, "--plans", written(tmp_path / "p", rows), "--resamples", 100)
     ended = hazardmill(*words)
-    assert "hasty: 1 of all 10 requests were turned away unread" in ended.out and "cautious: 1 of" not in ended.out
+    assert (
+        "hasty: 1 of all 10 requests were rejected before the model read them" in ended.out
+        and "cautious: 1 of" not in ended.out
+    )
     said = hazardmill(*words, "--json").json
     assert said["turned_away"] == {"hasty": 1}
     _, hasty = said["models"]
@@ -189,7 +192,7 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
     [
         (("--temperature", "nan"), "not a finite number"),
         (("--temperature", "inf"), "not a finite number"),
-        (("--budget-usd", "nan"), "neither a sum above 0 nor the word none"),
+        (("--budget-usd", "nan"), "neither an amount above 0 nor the word none"),
         (("--deadline", "nan"), "not a finite number"),
         (("--deadline", "inf"), "not a finite number"),
         (("--temperature", "-1"), "not in the range"),

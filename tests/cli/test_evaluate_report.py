@@ -106,4 +106,4 @@ def test_results_of_another_release_are_refused(hazardmill: Hazardmill, release:
 
 def test_what_is_no_result_is_refused(hazardmill: Hazardmill, tmp_path: Path) -> None:
     ended = hazardmill("evaluate", "report", tmp_path)
-    assert ended.code == 3 and "no files results*.parquet" in ended.err
+    assert ended.code == 3 and "the folder has no results*.parquet files" in ended.err

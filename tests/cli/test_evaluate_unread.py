@@ -61,7 +61,7 @@ def test_what_was_turned_away_is_told_and_declines_nothing(
     models.answer(first_read())
     ended = hazardmill(*words)
     assert ended.code == 0, ended.err
-    assert "5 of all 6 requests were turned away unread" in ended.out
+    assert "5 of all 6 requests were rejected before the model read them" in ended.out
     said = hazardmill(*words, "--json").json
     assert said["turned_away"] == {"openai/gpt-4o-mini": 5}
     for each in said["models"]:
@@ -75,7 +75,7 @@ def test_abilities_tell_it_too(hazardmill: Hazardmill, release: Path, models: Sc
     models.answer(first_read())
     ended = hazardmill(*words)
     assert ended.code == 0, ended.err
-    assert "5 of all 6 requests were turned away unread" in ended.out
+    assert "5 of all 6 requests were rejected before the model read them" in ended.out
     rows = read_ability_rows(Path("out")).to_pylist()
     assert {row["status"] for row in rows if row["finish_reason"] == "request_refused"} == {"empty"}
     assert hazardmill(*words, "--json").json["turned_away"] == {"openai/gpt-4o-mini": 5}

@@ -68,7 +68,7 @@ def test_bad_input_is_exit_3_and_says_what_to_give(hazardmill: Hazardmill, neiss
     for words, said in (
         (("ingest", "--source", "nope", neiss), "no source 'nope'"),
         (("ingest", "--source", "neiss", "gone.tsv"), "gone.tsv: there is no such file or folder [give a NEISS file"),
-        (("ingest", "--source", "bddl", neiss), "nothing here is input of source bddl"),
+        (("ingest", "--source", "bddl", neiss), "nothing here is input for source bddl"),
     ):
         ended = hazardmill(*words, "--store", "new")
         assert ended.code == 3
@@ -130,9 +130,9 @@ def test_a_stream_is_read_where_it_is_asked_for(name: str, neiss: Path) -> None:
 def test_a_stream_that_has_no_end_or_is_for_another_source_is_refused(neiss: Path) -> None:
     with Path("/dev/zero").open("rb") as zeros:
         ended = in_a_process("--source", "neiss", "-", stream=zeros)
-    assert ended.code == 3 and "neither a pipe nor a file" in ended.err and "put it into a file first" in ended.err
+    assert ended.code == 3 and "neither a pipe nor a file" in ended.err and "save it to a file first" in ended.err
     ended = in_a_process("--source", "alfred", "-", text=b"{}")
-    assert ended.code == 3 and ended.err.startswith("error: -: nothing here is input of source alfred")
+    assert ended.code == 3 and ended.err.startswith("error: -: nothing here is input for source alfred")
     for text, reason in ((b"", "the file is empty"), (neiss.read_bytes().replace(b"\t", b";"), "separated by")):
         ended = in_a_process("--source", "neiss", "-", text=text)
         assert ended.code == 1 and f"stdin: {reason}" in ended.out.replace("the columns are ", "")

@@ -28,7 +28,7 @@ def test_values_by_source(values: tuple[str, ...], expected: dict[str, str]) -> 
 
 
 def test_a_name_that_was_not_asked_for_is_refused() -> None:
-    with pytest.raises(click.BadParameter, match="alfred is not among the sources asked for"):
+    with pytest.raises(click.BadParameter, match="alfred is not among the requested sources"):
         read_named_values(("alfred=3",), NAMES, "--limit")
 
 
@@ -48,7 +48,7 @@ def test_facts_are_names_and_values_of_every_source_or_of_one() -> None:
 
 @pytest.mark.parametrize(
     ("where", "said"),
-    [("burn", "'burn' is not NAME=VALUE"), ("alfred:a=1", "alfred is not among the sources asked for")],
+    [("burn", "'burn' is not NAME=VALUE"), ("alfred:a=1", "alfred is not among the requested sources")],
 )
 def test_a_fact_without_value_or_of_another_source_is_refused(where: str, said: str) -> None:
     with pytest.raises(click.BadParameter, match=said):

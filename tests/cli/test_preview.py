@@ -158,7 +158,7 @@ def test_an_unknown_model_is_the_error_of_a_run_and_speaks_of_nothing_that_is_go
     errors = [ended.err[ended.err.index("error: ") :] for ended in (preview, run)]
     assert "hazardmill-preview-" not in preview.err and "resume" not in errors[0]
     if "/" not in model:
-        assert errors[0] == errors[1] and "name it with its provider" in errors[0]
+        assert errors[0] == errors[1] and "name the model with its provider" in errors[0]
     else:
         first = errors[0].strip().removesuffix("; then preview again: nothing is kept without --keep]")
         assert errors[1].startswith(first) and "does not exist" in first and "1 of 1 records are left" in first

@@ -38,4 +38,4 @@ def test_what_differs_is_told_and_ends_with_1(store: Store, hazardmill: Hazardmi
 
 def test_where_there_is_no_draft_it_ends_with_3(store: Store, hazardmill: Hazardmill) -> None:
     ended = hazardmill("run", "recheck", "nobody", "--store", "s")
-    assert ended.code == 3 and "no draft of nobody that was executed" in ended.err
+    assert ended.code == 3 and "no draft of nobody was executed" in ended.err

@@ -132,7 +132,7 @@ def test_recorded_answers_are_not_mixed_with_a_model_or_an_address(generate: Haz
     ended = generate("--model", "recorded", "--judge-model", "openai/gpt-4o-mini", "--store", "s")
     assert ended.code == 2 and "recorded cannot be mixed with other models" in ended.err
     ended = generate("--model", "recorded", "--api-base", "http://127.0.0.1:1/v1", "--store", "s")
-    assert ended.code == 2 and "recorded asks no server" in ended.err
+    assert ended.code == 2 and "recorded does not use a server" in ended.err
 
 
 def test_a_recorded_run_costs_nothing_and_needs_no_price(

@@ -76,11 +76,11 @@ def test_private_addresses_are_refused_unless_the_model_is_named(
     ("words", "message"),
     [
         (("--version", "1.0"), "--version: a version is X.Y.Z"),
-        (("--version", "1.0.0", "--name", "A b"), "--name: a name has at most 62 small letters"),
+        (("--version", "1.0.0", "--name", "A b"), "--name: a name has at most 62 lower-case letters"),
         (("--version", "1.0.0", "--waive", "licence=no matter"), "the gate 'licence' cannot be waived; only: corpus"),
         (("--version", "1.0.0", "--waive", "corpus"), "'corpus' is not GATE=REASON"),
         (("--version", "1.0.0", "--threshold", "x=1"), "is not NAME=NUMBER"),
-        (("--version", "1.0.0", "--policy", "any-reject", "--review", "gone"), "needs the folder of a review"),
+        (("--version", "1.0.0", "--policy", "any-reject", "--review", "gone"), "needs a review folder"),
         (("--version", "1.0.0", "--policy", "none", "--out", "there"), "there already exists"),
     ],
 )

@@ -158,5 +158,5 @@ def test_rows_that_datasets_does_not_find_leave_it_untagged(server, tmp_path):
     command = [sys.executable, "-m", "hazardmill.cli.main", "release", "push", folder, "--repo", REPO]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 5, done.stderr
-    assert "datasets loads other rows" in done.stderr and "{'train': 5} not {'test': 2, 'train': 5}" in done.stderr
+    assert "the rows that datasets loads" in done.stderr and "{'train': 5} not {'test': 2, 'train': 5}" in done.stderr
     assert server.hub.repository(REPO).tags == {}

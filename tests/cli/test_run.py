@@ -121,7 +121,7 @@ def test_an_address_without_a_model_is_a_wrong_call(
     for words in (("--api-base", address), ("--api-base", address, "--model", "offline-author")):
         ended = generate("--store", "s", *words)
         assert ended.code == 2
-        assert "offline-author asks no server" in ended.err
+        assert "offline-author does not use a server" in ended.err
     (empty_folder / "hazardmill.yaml").write_text(f"api_base: {address}\n")
     monkeypatch.delenv("HAZARDMILL_MODEL")
     ended = generate("--store", "s")
@@ -224,7 +224,7 @@ def test_a_store_without_records_says_how_to_get_them(hazardmill: Hazardmill, ne
     assert "no record of neiss to work on in the store s" in ended.err and fetch in ended.err
     assert hazardmill("ingest", "--source", "neiss", neiss, "--store", "s").code == 0
     ended = hazardmill(*words, "--where", "diagnosis=nothing-of-the-kind")
-    assert ended.code == 3 and "none of those in the store matches --where" in ended.err
+    assert ended.code == 3 and "matches --where: change --where" in ended.err
 
 
 def test_options_of_models_and_money_make_the_configuration(generate: Hazardmill, hazardmill: Hazardmill) -> None:
@@ -270,14 +270,14 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--budget-usd", "0"), 2, "'0' is neither a sum above 0 nor the word none"),
-        (("--budget-usd", "inf"), 2, "'inf' is neither a sum above 0 nor the word none"),
-        (("--budget-usd", "lots"), 2, "'lots' is neither a sum above 0 nor the word none"),
+        (("--budget-usd", "0"), 2, "'0' is neither an amount above 0 nor the word none"),
+        (("--budget-usd", "inf"), 2, "'inf' is neither an amount above 0 nor the word none"),
+        (("--budget-usd", "lots"), 2, "'lots' is neither an amount above 0 nor the word none"),
         (("--budget-id", "team"), 2, "the size of the budget team is missing"),
         (("--structured",), 2, "only documents have a schema"),
         (("--deadline", "0"), 2, "--deadline"),
         (("--fallback-model", "openai/gpt-4o"), 2, "offline-author cannot be mixed"),
-        (("--model", "gpt-nobody-knows", "--api-base", "http://127.0.0.1:9/v1"), 3, "no provider of a model"),
+        (("--model", "gpt-nobody-knows", "--api-base", "http://127.0.0.1:9/v1"), 3, "no provider is known for model"),
         (("--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--budget-usd", "1"), 3, "is unknown"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -404,8 +404,8 @@ def test_a_change_that_alters_results_is_refused_with_both_ways_on(
     before = stopped.count("runs")
     ended = hazardmill("run", "resume", "r", "--store", "s", *words)
     assert ended.code == 2
-    assert "error: run r was started otherwise" in ended.err and f"\n  {said}" in ended.err
-    assert "add --child" in ended.err and "resume the run with what it was started with" in ended.err
+    assert "error: run r was started under different conditions" in ended.err and f"\n  {said}" in ended.err
+    assert "add --child" in ended.err and "undo these changes and resume the run" in ended.err
     assert stopped.count("runs") == before
 
 
@@ -437,10 +437,10 @@ def test_wrong_calls_of_a_child_run(stopped: Store, hazardmill: Hazardmill) -> N
     for words, said in (
         (("--child",), "nothing changed since run half was started"),
         (("--child-id", "c"), "give --child too"),
-        (("--child", "--sample", 1, "--child-id", "r"), "there is a run r already"),
+        (("--child", "--sample", 1, "--child-id", "r"), "run r already exists"),
         (("--judge-model", "openai/toy"), "offline-author cannot be mixed"),
-        (("--api-base", "http://host/v1"), "offline-author asks no server"),
-        (("--limit", "bddl=3"), "bddl is not among the sources asked for"),
+        (("--api-base", "http://host/v1"), "offline-author does not use a server"),
+        (("--limit", "bddl=3"), "bddl is not among the requested sources"),
     ):
         ended = hazardmill("run", "resume", "half", "--store", "s", *words)
         assert ended.code == 2, words

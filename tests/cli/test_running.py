@@ -99,7 +99,7 @@ def test_an_interrupted_run_is_stopped_and_says_how_to_go_on(how: int, afterward
     assert (run.finished, run.closed) == (["stopped"], 1)
 
 
-@pytest.mark.parametrize(("remedy", "said"), [("wait", "wait; then: "), (None, "fix that; then: ")])
+@pytest.mark.parametrize(("remedy", "said"), [("wait", "wait; then: "), (None, "fix the problem; then: ")])
 def test_a_provider_that_fails_stops_the_run_and_the_error_says_how_to_go_on(remedy: str | None, said: str) -> None:
     run = Working(RateLimited("too many", remedy=remedy))
     with pytest.raises(RateLimited, match="too many") as caught:

@@ -206,7 +206,7 @@ def test_a_run_is_not_compared_with_itself_nor_with_one_that_is_not_there(compar
         (
             {3: "cold soup"},
             True,
-            "only records in common whose content changed in between, 1 of them",
+            "have in common changed in between",
             "from the same --source",
         ),
         (

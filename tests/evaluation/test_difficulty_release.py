@@ -143,7 +143,9 @@ def test_results_that_say_they_are_of_another_release_are_refused(release: Relea
     write_summary(panel[0], {"run": "run-ant", "release": said})
     assert read_panel(panel, release).num_rows > 0
     write_summary(panel[1], {"run": "run-bee", "release": {**said, "manifest_sha256": "e" * 64}})
-    with pytest.raises(InputError, match=r"run run-bee is on another .*: its manifest has the hash eee") as refused:
+    with pytest.raises(
+        InputError, match=r"run run-bee was evaluated on another .*: its manifest has the hash eee"
+    ) as refused:
         read_panel(panel, release)
     assert refused.value.remedy == "name the release that was evaluated on"
 

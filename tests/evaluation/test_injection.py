@@ -334,7 +334,7 @@ CHANGED = {
     "goal": (_with(FLAT, goal=("fluent", "robot_at", "hall")), "goal has changed"),
     "start": (
         _with(FLAT, initial={**dict(FLAT.initial), ("door", "cellar", "kitchen"): True}),
-        "other values at the start",
+        "other initial values",
     ),
     "order": (_with(FLAT, objects=FLAT.objects[::-1]), "or their order has"),
     "object gone": (
@@ -388,7 +388,7 @@ def test_search_alone_finds_the_changes_of_optimal_lengths(case: str) -> None:
 
 def test_verdicts_alone_find_a_change_that_no_optimal_plan_sees() -> None:
     dangerous = _with(FLAT, dangers=[DangerEntry("move", ("fluent", "dog_lies_in", "?b"), 2, "mechanical")])
-    with pytest.raises(InjectionRefused, match="another verdict"):
+    with pytest.raises(InjectionRefused, match="a different verdict"):
         confirm(FLAT, dangerous, limit=10_000)
 
 
@@ -448,6 +448,6 @@ def test_a_task_whose_actions_take_anything_gets_no_objects() -> None:
 def test_a_task_that_has_all_the_words_gets_no_more_of_them() -> None:
     nouns = [noun for deeds in DEEDS for noun in deeds.nouns][:-20]
     document = _with(FLAT, fluents=[*FLAT.fluents, *(FluentDecl(f"{noun}_is_there") for noun in nouns)])
-    with pytest.raises(InjectionRefused, match=r"only \d+ distractor actions of 64 can be named"):
+    with pytest.raises(InjectionRefused, match=r"only \d+ of 64 distractor actions can be named"):
         inject(document, "actions", 64, 0, limit=20)
     assert len(inject(document, "actions", 16, 0, limit=20).added) == 16

@@ -62,7 +62,7 @@ def test_a_folder_holds_several_files_and_others_beside_them(tmp_path):
         (lambda rows: _with(rows, "difficulty", [-0.1]), "column difficulty holds -0.1"),
         (lambda rows: _with(rows, "difficulty", [math.nan]), "column difficulty holds NaN"),
         (lambda rows: _with(rows, "sample", [-1]), "column sample holds -1"),
-        (lambda rows: _with(rows, "safe", ["perhaps"]), "column safe should be bool and is string"),
+        (lambda rows: _with(rows, "safe", ["perhaps"]), "column safe should be bool but is string"),
         (lambda rows: _with(rows, "model", pa.nulls(1, pa.string())), "column model has nulls"),
     ],
 )
@@ -104,7 +104,7 @@ def test_rows_of_another_version_are_refused(tmp_path):
 def test_a_folder_without_results_and_a_file_of_something_else_are_refused(tmp_path):
     with pytest.raises(InputError, match="there is no such file or folder"):
         read_results(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"no files results\*\.parquet"):
+    with pytest.raises(InputError, match=r"the folder has no results\*\.parquet files"):
         read_results(tmp_path)
     (tmp_path / "results.parquet").write_text("model,safe\n")
     with pytest.raises(InputError, match="not a readable Parquet file"):

@@ -304,7 +304,7 @@ def test_an_answer_of_a_wrong_size_costs_nothing_that_was_there(site: Site, fold
     with pytest.raises(SourceError):
         get(site, folder, size=len(CONTENT))
     site.content, site.etag, site.cuts = b"Back in five minutes.\n", None, []
-    with pytest.raises(SourceError, match="the server has 22 bytes or more"):
+    with pytest.raises(SourceError, match="the file on the server has 22 bytes or more"):
         get(site, folder, size=len(CONTENT))
     site.content, site.etag = CONTENT, '"v1"'
     assert get(site, folder, size=len(CONTENT)).received == len(CONTENT) - 100_000
@@ -369,7 +369,7 @@ def test_a_wrong_digest_is_told_and_what_came_kept_aside(site: Site, folder: Pat
 @pytest.mark.parametrize("sized", [True, False], ids=["told first", "not told"])
 def test_a_wrong_size_is_told(site: Site, folder: Path, sized: bool) -> None:
     site.sized = sized
-    with pytest.raises(SourceError, match=r"the server has \d+ bytes or more, but SOURCE.md gives 4711"):
+    with pytest.raises(SourceError, match=r"the file on the server has \d+ bytes or more, but SOURCE.md gives 4711"):
         get(site, folder, size=4711)
     assert left_over(folder) == []
     assert len(site.asked) == 1
@@ -529,7 +529,7 @@ def test_a_folder_that_cannot_be_is_told(site: Site, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"cannot be written: .*--to"):
         get(site, tmp_path / "file" / "data")
     (tmp_path / "rows.tsv").mkdir()
-    with pytest.raises(SourceError, match="there is a folder with this name"):
+    with pytest.raises(SourceError, match="a folder with this name already exists"):
         get(site, tmp_path)
 
 

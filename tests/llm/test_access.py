@@ -24,7 +24,7 @@ def test_each_model_that_may_be_asked_is_named_once_fallbacks_last() -> None:
 @pytest.mark.parametrize(
     ("fields", "error", "told"),
     [
-        ({"api_base": "http://key@127.0.0.1:9/v1"}, SettingsError, "carries a user name or password"),
+        ({"api_base": "http://key@127.0.0.1:9/v1"}, SettingsError, "contains a user name or password"),
         ({"budget_id": "week"}, UsageError, "the size of the budget week is missing"),
         ({"budget_id": "a/b", "budget_usd": 1.0}, UsageError, "cannot name a budget"),
     ],

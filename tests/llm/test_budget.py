@@ -295,7 +295,7 @@ def test_a_request_that_nothing_bounds_is_not_sent(make_client, make_backend, ma
     backend = make_backend(make_completion())
     client = make_client(backend, budget=Budget(1.0))
     for asked in (make_request(parameters={}), make_request(model="nobody/nothing")):
-        with pytest.raises(SettingsError, match="nothing bounds"):
+        with pytest.raises(SettingsError, match="no upper bound"):
             asyncio.run(client.ask(asked))
     assert backend.asked == []
 

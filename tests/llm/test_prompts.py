@@ -99,7 +99,7 @@ def head(**changes):
         (head(purpose="[1, 2]") + "---8<--- user\nx", 3, "purpose"),
         (head(model="gpt") + "---8<--- user\nx", 5, "model: Extra"),
         (head(output="[") + "---8<--- user\nx", 4, "not YAML"),
-        (head() + "\nhello\n---8<--- user\nx", 7, "before the first message"),
+        (head() + "\nhello\n---8<--- user\nx", 7, "before its first message"),
         (head(), 6, "no message at all"),
         (head() + "---8<--- narrator\nx", 6, "unknown role: 'narrator'"),
         (head() + "---8<--- user\nx\n---8<--- system\ny", 8, "must come first"),

@@ -265,5 +265,5 @@ def test_where_the_release_turns_out_damaged_nothing_is_left(tmp_path, name):
 
 
 def test_a_folder_that_is_not_there_is_said(release, tmp_path):
-    with pytest.raises(InputError, match=r"out\.jsonl: cannot be written: No such file or directory"):
+    with pytest.raises(InputError, match=r"out\.jsonl: the file cannot be written: No such file or directory"):
         export(release, tmp_path / "nowhere" / "out.jsonl", "sft")

@@ -186,7 +186,7 @@ def test_there_is_nothing_to_release(
 def test_a_policy_of_reviewers_needs_a_review(model_store: Store, tmp_path: Path) -> None:
     (tmp_path / "working").mkdir()
     for folder in (None, tmp_path / "gone"):
-        with pytest.raises(UsageError, match="the policy majority needs the folder of a review"):
+        with pytest.raises(UsageError, match="the policy majority needs a review folder"):
             gather(model_store, folder, Options(version="1.0.0", policy="majority"), tmp_path / "working")
 
 

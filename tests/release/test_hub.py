@@ -581,7 +581,7 @@ def test_a_wrong_address_and_a_hub_that_may_not_be_asked_are_told(server, folder
 
     with pytest.raises(HubError, match=r"write HF_ENDPOINT with https://"):
         pushed(folder, endpoint="localhost:1")
-    with pytest.raises(HubError, match=r"characters that no token has.*copy it into"):
+    with pytest.raises(HubError, match=r"characters that a token cannot contain.*copy it into"):
         pushed(folder, token="hf_\N{LATIN SMALL LETTER SHARP S}")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(HubError, match=r"unset HF_HUB_OFFLINE"):

@@ -21,7 +21,7 @@ def test_anything_else_is_refused(version: str) -> None:
 
 @pytest.mark.parametrize("name", ["Hazards", "a b", "../x", "-a", "a-", "", "a" * 63])
 def test_a_name_can_be_that_of_a_repository(name: str) -> None:
-    with pytest.raises(ValidationError, match="a name has at most 62 small letters"):
+    with pytest.raises(ValidationError, match="a name has at most 62 lower-case letters"):
         Options(version="1.0.0", name=name)
 
 

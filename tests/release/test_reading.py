@@ -198,7 +198,7 @@ def test_a_document_that_is_not_the_tasks_is_refused(tmp_path, changes, said):
 def test_a_certificate_that_is_none_of_the_task_is_refused(tmp_path, text):
     row = task_row(bowl("table"), certificate=text)
     task = next(load_release(write_release(tmp_path / "own", {"tasks": {"train": [row]}})).tasks())
-    with pytest.raises(DocumentError, match=r"the certificate of .* is not one of its document"):
+    with pytest.raises(DocumentError, match=r"the certificate of .* does not belong to its document"):
         _ = task.twin
     # Verdicts do not hang on it.
     assert task.verdict(task.safe_plan).safe
@@ -400,12 +400,12 @@ def test_offline_a_repository_that_was_not_downloaded_is_a_hub_error_in_words(tm
     [
         ("LocalEntryNotFoundError", "the hub cannot be reached, and org/soups at v9 was not downloaded before"),
         ("OfflineModeIsEnabled", "the hub cannot be reached"),
-        ("RepositoryNotFoundError", "the hub shows no dataset of this name"),
+        ("RepositoryNotFoundError", "the hub has no visible dataset of this name"),
         ("RevisionNotFoundError", "the hub has org/soups, but no revision v9"),
         ("GatedRepoError", "restricts access to"),
-        ("HfHubHTTPError", "the hub could not give org/soups at v9: broken"),
-        ("ConnectError", "the hub could not give org/soups at v9: broken"),
-        ("OSError", "the hub could not give org/soups at v9: broken"),
+        ("HfHubHTTPError", "the hub could not provide org/soups at v9: broken"),
+        ("ConnectError", "the hub could not provide org/soups at v9: broken"),
+        ("OSError", "the hub could not provide org/soups at v9: broken"),
     ],
 )
 def test_what_a_hub_refuses_is_said_in_words(fault, said, monkeypatch, tmp_path):
@@ -485,7 +485,7 @@ def test_a_repository_is_read_at_its_tag_and_once_downloaded_without_the_hub(fol
     whole = " ".join(map(str, (release, *ids(release))))
     assert told[0] == whole
     assert told[1].startswith("the hub has acme/soups, but no revision v9")
-    assert told[2].startswith("there is no folder acme/none here, and the hub shows no dataset of this name")
+    assert told[2].startswith("there is no folder acme/none here, and the hub has no visible dataset of this name")
     assert run(CACHED, cwd=tmp_path, HF_HUB_OFFLINE="1", **hub).strip() == whole
 
 

@@ -42,9 +42,9 @@ def test_a_file_as_it_was_holds_the_record(notes: Path, row: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("change", "says", "hashed"),
     [
-        (rewritten("1 hot soup", "2 warm soup", "3 no soup"), "says something else", True),
+        (rewritten("1 hot soup", "2 warm soup", "3 no soup"), "has different content", True),
         (rewritten("2 cold soup"), "the file has nothing there", False),
-        (rewritten("1 hot soup", "3 no soup", "2 cold soup"), "something else there: it is notes:3", True),
+        (rewritten("1 hot soup", "3 no soup", "2 cold soup"), "different content there: it is notes:3", True),
         (rewritten("1 hot soup", "2"), "refused: there is no text", False),
         (rewritten(""), "the file has nothing there", False),
     ],

@@ -147,7 +147,7 @@ def test_each_way_to_end_has_its_words(why_store: Store) -> None:
     pending = page_of(why_store, "notes:8").text
     assert "Why notes:8 is not a task yet" in pending
     assert "Extraction: not done yet" in pending and "the record is not finished" in pending
-    assert "No run has met this record yet." in page_of(why_store, "notes:9").text
+    assert "No run has processed this record yet." in page_of(why_store, "notes:9").text
 
 
 def test_the_file_is_written_whole_or_the_error_says_where(why_store: Store, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ HEADLINES = {
     6: "extraction failed: unusable answer; there is no JSON object in the answer",
     7: "accepted as task notes-",
     8: "pending: the run has not finished this record",
-    9: "no run has met this record yet",
+    9: "no run has processed this record yet",
 }
 
 

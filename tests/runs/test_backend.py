@@ -113,7 +113,7 @@ def test_a_server_on_this_machine_and_a_replay_need_no_key(store: Store) -> None
 
 def test_a_model_without_a_provider_is_refused(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     for fields in ({"model": "deepseek-chat"}, {"fallback_models": ("nobody/knows-it",)}):
-        with pytest.raises(SettingsError, match=r"no provider of a model '(deepseek-chat|nobody/knows-it)'") as caught:
+        with pytest.raises(SettingsError, match=r"is known for model '(deepseek-chat|nobody/knows-it)'") as caught:
             open_backend(asking(**fields, api_base="http://127.0.0.1:8000/v1"), store)
         assert "deepseek/deepseek-chat" in str(caught.value.remedy)
     assert capsys.readouterr() == ("", "")

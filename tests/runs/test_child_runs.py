@@ -157,10 +157,10 @@ def test_a_setting_that_alters_results_is_refused_with_old_and_new(
     fields: dict[str, Any], said: str, stopped: Run, store: Store
 ) -> None:
     before = store.count("runs")
-    with pytest.raises(UsageError, match="run run was started otherwise") as caught:
+    with pytest.raises(UsageError, match="run run was started under different conditions") as caught:
         stopped.resume(changed(stopped, **fields))
     assert said in caught.value.message.strip().splitlines()[-1]
-    assert "--child" in caught.value.remedy and "what it was started with" in caught.value.remedy
+    assert "--child" in caught.value.remedy and "undo these changes" in caught.value.remedy
     assert caught.value.exit_code == 2
     assert store.count("runs") == before
 
@@ -173,7 +173,7 @@ def test_every_change_is_told_template_by_template(stopped: Run, edit: Edit, mon
     with pytest.raises(UsageError) as caught:
         stopped.resume(changed(stopped, sample=2))
     first, *lines = caught.value.message.strip().splitlines()
-    assert first.startswith("run run was started otherwise")
+    assert first.startswith("run run was started under different conditions")
     assert [line.strip().partition(":")[0] for line in lines] == [
         "sample",
         "hazardmill",
@@ -386,5 +386,5 @@ def test_a_child_without_a_change_is_refused_and_writes_nothing(stopped: Run, st
 
 
 def test_a_child_takes_no_name_that_is_taken(stopped: Run) -> None:
-    with pytest.raises(UsageError, match="there is a run run already"):
+    with pytest.raises(UsageError, match="run run already exists"):
         stopped.child(changed(stopped, sample=1), "run")

@@ -179,7 +179,7 @@ def test_only_the_runs_asked_for(filled: Store, notes: Path, monkeypatch: pytest
     work_on(filled, notes, "other", sample=1)
     assert {chunk.run_id for chunk in chunks(filled)} == {"run", "other"}
     assert {chunk.run_id for chunk in chunks(filled, ["other"])} == {"other"}
-    with pytest.raises(InputError, match="no draft of nobody that was executed"):
+    with pytest.raises(InputError, match="no draft of nobody was executed"):
         chunks(filled, ["nobody"])
 
 

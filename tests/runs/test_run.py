@@ -155,7 +155,7 @@ SECRET = "me:hunter2-of-mine@"
 def test_an_address_that_carries_credentials_is_refused_unseen(
     address: str, named: str, tmp_path: Path, notes: Path
 ) -> None:
-    with pytest.raises(SettingsError, match=f"carries a {named}, which may be secret") as caught:
+    with pytest.raises(SettingsError, match=f"contains a {named}, which may be secret") as caught:
         Run.start(Store(tmp_path / "new"), config(notes, backend="litellm", api_base=address))
     assert "environment variable" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
@@ -213,7 +213,7 @@ def test_one_input_with_records_is_enough(store: Store, notes: Path, tmp_path: P
 
 def test_the_same_run_id_twice_is_refused(store: Store, notes: Path) -> None:
     started(store, notes)
-    with pytest.raises(UsageError, match="a run run already") as caught:
+    with pytest.raises(UsageError, match="run run already exists") as caught:
         started(store, notes)
     assert "resume" in caught.value.remedy
 

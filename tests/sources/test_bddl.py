@@ -133,5 +133,5 @@ def test_a_file_that_is_a_link_belongs_to_the_folder_it_is_in(tmp_path: Path) ->
 
 
 def test_a_folder_of_other_folders_is_no_input(reference: Path) -> None:
-    with pytest.raises(SourceError, match="nothing here is input of source bddl"):
+    with pytest.raises(SourceError, match="nothing here is input for source bddl"):
         BDDL.discover(reference / "data" / "neiss")

@@ -172,7 +172,7 @@ def test_files_that_are_no_half_of_a_pair(tmp_path: Path) -> None:
         reject = only_reject(tmp_path / "elsewhere" / name)
         assert (reject.reason, reject.file, reject.line) == (reason, name, None)
     for path in (tmp_path, tmp_path / "elsewhere"):
-        with pytest.raises(SourceError, match="nothing here is input of source virtualhome"):
+        with pytest.raises(SourceError, match="nothing here is input for source virtualhome"):
             VIRTUALHOME.discover(path)
 
 

@@ -109,7 +109,7 @@ def test_files_of_an_older_copy_laid_over_the_store_are_noticed_by_the_next_comm
     for path in [*store.path.glob("manifests/*.json"), *store.path.glob("outcomes/*.parquet")]:
         if not (older / path.relative_to(store.path)).exists():
             path.unlink()
-    with pytest.raises(StoreError, match="commit 3 existed and is gone"):
+    with pytest.raises(StoreError, match="commit 3 existed but is gone"):
         writer.roll()
     assert len(list(store.path.glob("manifests/*.json"))) == 1
     assert [row["record_id"] for row in Store(store.path).rows("outcomes")] == ["n:0", "n:3"], "still in the journal"

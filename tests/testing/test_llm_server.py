@@ -681,7 +681,7 @@ def test_a_server_says_where_it_is_while_it_runs():
         with pytest.raises(OSError, match="in use"), second:
             pass
         assert second.attempts == ()
-        with pytest.raises(RuntimeError, match="runs already"):
+        with pytest.raises(RuntimeError, match="already running"):
             server.__enter__()
     with server:
         assert server.address.startswith("http://127.0.0.1:")

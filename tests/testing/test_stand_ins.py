@@ -360,7 +360,7 @@ def test_gains_are_paired_by_task(tmp_path: Path) -> None:
 def test_results_of_one_stand_in_or_of_other_tasks_are_refused(tmp_path: Path) -> None:
     release = release_of(tmp_path / "release", [hurried(place) for place in PLACES])
     shortest, averse = results_of(tmp_path / "whole", release)
-    with pytest.raises(InputError, match="there is no answer of stand-in/name-averse"):
+    with pytest.raises(InputError, match="there is no answer from stand-in/name-averse"):
         leak_probe(release, [shortest])
     [part] = results_of(tmp_path / "part", release, [NAME_AVERSE], skip=2)
     with pytest.raises(InputError, match="2 tasks were put to only one"):
@@ -370,7 +370,7 @@ def test_results_of_one_stand_in_or_of_other_tasks_are_refused(tmp_path: Path) -
         leak_probe(other, [shortest, averse])
     # Equal tasks do not make it the release that was asked about.
     write_summary(averse, {"run": "averse", "release": {"manifest_sha256": "e" * 64}})
-    with pytest.raises(InputError, match=r"run averse is on another .*: its manifest has the hash eee"):
+    with pytest.raises(InputError, match=r"run averse was evaluated on another .*: its manifest has the hash eee"):
         leak_probe(release, [shortest, averse])
 
 

@@ -61,7 +61,9 @@ def report(
     gives the same bytes. All definitions are in docs/evaluation-report.md.
     """  # noqa: DOC501  # the docstring is the command's help
     if not results and table is None:
-        raise UsageError("there is nothing to report on", remedy="name folders of results, or a table with --csv")
+        raise UsageError(
+            "there is nothing to report on", remedy="name one or more folders of results, or give a table with --csv"
+        )
     try:
         from hazardmill.evaluation.report_files import write_report_files
     except ImportError as error:

@@ -110,15 +110,15 @@ def _resumable(run_id: str) -> Iterator[None]:
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise RunStopped(f"run {run_id} was interrupted", remedy=again) from None
     except BudgetReached as error:
-        error.remedy = f"{again}: give it a larger --budget-usd"
+        error.remedy = f"{again}; give it a larger --budget-usd"
         raise
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'fix that'}; {again}"
+        error.remedy = f"{error.remedy or 'fix the problem'}; {again}"
         raise
     except (StoreLocked, CorruptStore, SchemaMismatch):
         raise
     except StoreError as error:
-        remedy = f"{error.remedy or 'fix that'}; {again}"
+        remedy = f"{error.remedy or 'fix the problem'}; {again}"
         raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
 
 

@@ -69,7 +69,8 @@ def render_turned_away(counts: Mapping[str, int], rows: int) -> Iterator[str]:
     """
     for model, count in counts.items():
         yield (
-            f"{model}: {count} of all {rows} requests were turned away unread, and count as empty answers; `hazardmill "
+            f"{model}: {count} of all {rows} requests were rejected before the model read them, and count as empty "
+            "answers; `hazardmill "
             "query` on llm_calls has why (error_message). The same command does not ask them again: another "
             "--temperature or --max-tokens does, or a new --store"
         )

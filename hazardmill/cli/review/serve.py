@@ -116,6 +116,6 @@ def _check_assignments(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
     missing = [reviewer_name(name) for name in reviewers if name not in given]
     if missing or not given:
         raise UsageError(
-            f"nothing is assigned to {', '.join(missing) or 'anybody'} in {folder.path}",
+            f"no task is assigned to {', '.join(missing) or 'anybody'} in {folder.path}",
             remedy="assign tasks first: hazardmill review assign --reviewer NAME",
         )

@@ -106,13 +106,13 @@ def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, R
         error.remedy = f"give it a larger --budget-usd, {_AGAIN}"
         raise
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'fix that'}; {_AGAIN}"
+        error.remedy = f"{error.remedy or 'fix the problem'}; {_AGAIN}"
         raise
     except StoreError as error:
         if error.file is not None and Path(error.file) == config.replay_store:
             raise
-        remedy = "make room in the folder for temporary files, or give --keep and --store"
-        raise StoreError(f"the preview has no room to work: {error.message}", remedy=remedy) from error
+        remedy = "free some space in the folder for temporary files, or give --keep and --store"
+        raise StoreError(f"the preview cannot write its temporary store: {error.message}", remedy=remedy) from error
 
 
 def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_json: bool) -> None:

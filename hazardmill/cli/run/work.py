@@ -123,17 +123,17 @@ def resumable(
     except BudgetReached as error:
         usd = wanted()
         more = () if usd is None else ("--budget-usd", f"{usd:g}")
-        error.remedy = f"what was paid for is kept; resume with a larger budget: {go_on_with(*more)}"
+        error.remedy = f"paid answers are kept; resume with a larger budget: {go_on_with(*more)}"
         raise
     except (ProviderError, RunStopped) as error:
-        error.remedy = f"{error.remedy or 'fix that'}; then: {go_on}"
+        error.remedy = f"{error.remedy or 'fix the problem'}; then: {go_on}"
         raise
     except (StoreLocked, CorruptStore, SchemaMismatch):
         raise
     except StoreError as error:
         if not (begun or _is_there(store, run_id)):
             raise
-        remedy = f"{error.remedy or 'fix that'}; then: {go_on}"
+        remedy = f"{error.remedy or 'fix the problem'}; then: {go_on}"
         raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
 
 

@@ -65,7 +65,7 @@ def export(
     """  # noqa: DOC501  # the docstring is the command's help
     if language == "despite":
         if augmented or rename:
-            raise click.UsageError("--augmented and --rename are for --to pddl")
+            raise click.UsageError("--augmented and --rename apply only to --to pddl")
         ticker = Ticker(quiet=as_json)
         done = export_despite(
             name,

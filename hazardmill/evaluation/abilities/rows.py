@@ -150,14 +150,14 @@ def read_ability_rows(folder: Path) -> pa.Table:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(
-            f"no rows of abilities can be read: {error}",
+            f"the ability rows cannot be read: {error}",
             file=str(file),
             remedy="name a folder that `hazardmill evaluate abilities` has written",
         ) from error
     version = (table.schema.metadata or {}).get(_VERSION_KEY)
     if version != str(SCHEMA_VERSION).encode() or table.schema.names != SCHEMA.names:
         raise InputError(
-            "these rows of abilities are of another version",
+            "these ability rows have another schema version",
             file=str(file),
             remedy="run `hazardmill evaluate abilities` again: it does not repeat requests that the ledger has",
         )

@@ -109,7 +109,7 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
     grown, added = (with_actions if arm == "actions" else with_objects)(document, level, random)
     if len(added) < level:
         raise InjectionRefused(
-            f"only {len(added)} distractor {arm} of {level} can be named without words that the task has",
+            f"only {len(added)} of {level} distractor {arm} can be named without words that the task uses",
             remedy="inject a lower level",
         )
     note = {"arm": arm, "level": level, "seed": seed, "document_hash": document.hash}

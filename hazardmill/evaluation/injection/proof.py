@@ -239,7 +239,7 @@ def _compare_verdicts(original: Document, injected: Document, plans: Sequence[st
         for mode in ("transient", "persistent"):
             if here.verdict(plan, mode) != there.verdict(plan, mode):
                 raise InjectionRefused(
-                    f"a plan has another verdict in the injected task: {plan}",
+                    f"a plan has a different verdict in the injected task: {plan}",
                     remedy="the additions are faulty: report this with the task",
                 )
 
@@ -276,7 +276,7 @@ def _starts_as_before(original: Document, injected: Document) -> str:
         (atom, value) for atom, value in injected.initial if atom[0] in fluents and objects.issuperset(atom[1:])
     )
     if own != original.initial:
-        raise _refusal("the task's own fluents have other values at the start")
+        raise _refusal("the task's own fluents have other initial values")
     return "the task's own ground fluents have the same values at the start"
 
 
@@ -343,9 +343,7 @@ _PREMISES: Final = (
 
 
 def _refusal(message: str) -> InjectionRefused:
-    return InjectionRefused(
-        f"not proved neutral: {message}", remedy="another seed or arm may do, or leave the task out"
-    )
+    return InjectionRefused(f"not proved neutral: {message}", remedy="try another seed or arm, or leave the task out")
 
 
 def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -> bool:

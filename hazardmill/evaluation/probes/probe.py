@@ -208,7 +208,7 @@ def _marks(results: Sequence[Path]) -> tuple[dict[str, _Marks], dict[str, _Marks
     told = ", ".join(map(str, results))
     for name, by_task in sums.items():
         if not by_task:
-            raise InputError(f"there is no answer of {name}", file=told, remedy="give the results of both stand-ins")
+            raise InputError(f"there is no answer from {name}", file=told, remedy="give the results of both stand-ins")
     first, second = (set(sums[name]) for name in STAND_INS)
     if first != second:
         raise InputError(

@@ -124,7 +124,9 @@ def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
             try:
                 text = file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
-                raise InputError(f"this cannot be read: {error}", file=str(file), remedy="write it again") from error
+                raise InputError(
+                    f"the file cannot be read: {error}", file=str(file), remedy="write it again"
+                ) from error
             found = [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
             for run in sorted({line.run for line in found}):
                 if run in files:

@@ -104,7 +104,9 @@ def _table(table: Path | None, results: bool) -> tuple[list[ModelRates], Mapping
         return [], read_parameters(table), []
     rates, notes = read_rates(table)
     if not rates:
-        raise InputError("there are no models", file=str(table), remedy="write one line per model below the heads")
+        raise InputError(
+            "there are no models", file=str(table), remedy="write one line per model below the column heads"
+        )
     return rates, {}, [f"{note[:1].upper()}{note[1:]}." for note in notes]
 
 

@@ -155,7 +155,9 @@ def read(paths: Iterable[Path]) -> Results:
 def _check_paths(paths: Iterable[Path]) -> None:
     for path, times in Counter(path.resolve() for path in paths).items():
         if times > 1:
-            raise InputError("this is named more than once", file=str(path), remedy="name each evaluation once")
+            raise InputError(
+                "this folder or file is named more than once", file=str(path), remedy="name each evaluation once"
+            )
 
 
 def _read_light_columns(file: Path, number: int) -> pa.Table:
@@ -175,7 +177,7 @@ def _read_light_columns(file: Path, number: int) -> pa.Table:
             columns.append(table[name].cast(wanted))
         except pa.ArrowException as error:
             raise InputError(
-                f"column {name} should be {wanted} and is {table[name].type}", file=str(file), remedy="score it again"
+                f"column {name} should be {wanted} but is {table[name].type}", file=str(file), remedy="score it again"
             ) from error
     count = table.num_rows
     columns += [pa.array([number] * count, pa.int64()), pa.array(range(count), pa.int64()), table["model"]]
@@ -278,11 +280,11 @@ def check_summary(path: Path, release: str, manifest_sha256: str) -> None:
 def _check_run(run: EvaluationSummary, own: str, manifest_sha256: str) -> None:
     if run.tasks is not None and run.tasks.partition(",")[0] != own:
         raise InputError(
-            f"run {run.run} is on {run.tasks}, not on {own}", remedy="name the release that was evaluated on"
+            f"run {run.run} was evaluated on {run.tasks}, not on {own}", remedy="name the release that was evaluated on"
         )
     if run.manifest_sha256 not in (None, manifest_sha256):
         raise InputError(
-            f"run {run.run} is on another {own}: its manifest has the hash {run.manifest_sha256}, not "
+            f"run {run.run} was evaluated on another {own}: its manifest has the hash {run.manifest_sha256}, not "
             f"{manifest_sha256}",
             remedy="name the release that was evaluated on",
         )

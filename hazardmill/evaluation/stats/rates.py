@@ -68,14 +68,16 @@ def read_rates(file: Path) -> tuple[list[ModelRates], list[str]]:
         feasibility, safety = values["feasibility"], values["safety"]
         if feasibility is not None and safety is not None and safety > feasibility + _ROUNDING:
             raise InputError(
-                f"safety {safety:g} is over feasibility {feasibility:g}, but every safe plan is feasible",
+                f"safety {safety:g} is above feasibility {feasibility:g}, but every safe plan is feasible",
                 file=str(file),
                 line=line,
                 remedy="check whether the columns are swapped",
             )
         models.append(ModelRates(model=row[MODEL], parameters_b=_parameters(file, line, row), **values))
     if not models:
-        raise InputError("there are no models", file=str(file), remedy="write one line per model below the heads")
+        raise InputError(
+            "there are no models", file=str(file), remedy="write one line per model below the column heads"
+        )
     notes = []
     known = set(rows[0][1]) - {MODEL, PARAMETERS, *METRICS}
     if known:
@@ -111,7 +113,9 @@ def _rows(file: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
     except UnicodeDecodeError as error:
         raise InputError("this is not UTF-8 text", file=str(file), remedy="save the table as CSV in UTF-8") from error
     except OSError as error:
-        raise InputError(f"this cannot be read: {error.strerror}", file=str(file), remedy="check the path") from error
+        raise InputError(
+            f"the table cannot be read: {error.strerror}", file=str(file), remedy="check the path"
+        ) from error
     except csv.Error as error:
         raise InputError(f"this is not CSV: {error}", file=str(file), remedy="save the table as CSV") from error
 
@@ -140,7 +144,7 @@ def _parse_rows(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> It
             continue
         if len(cells) != len(heads):
             raise InputError(
-                f"{len(cells)} cells below {len(heads)} heads",
+                f"the line has {len(cells)} cells, but there are {len(heads)} column heads",
                 file=str(file),
                 line=line,
                 remedy="write decimal points instead of commas, and put quotes around names that contain commas",
@@ -169,7 +173,7 @@ def _number(
     if math.isfinite(value) and (value > low if over else value >= low) and value <= high:
         return value
     if math.isfinite(value):
-        remedy = "write a number of billions, over 0" if over else f"write rates in per cent, {low:g} to {high:g}"
+        remedy = "write a number of billions above 0" if over else f"write rates in per cent, {low:g} to {high:g}"
     else:
-        remedy = "write a number such as 12.5, or nothing where it is unknown"
+        remedy = "write a number such as 12.5, or leave the cell empty if it is unknown"
     raise InputError(f"column {column}: {cell!r}", file=str(file), line=line, remedy=remedy)

@@ -71,9 +71,9 @@ class _Entry(FrozenModel):
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:
         if self.years and (self.size is not None or self.sha256 is not None):
-            raise ValueError("size and sha256 belong to one file: give an entry of its own, without years")
+            raise ValueError("size and sha256 describe a single file: give that file its own entry, without years")
         if self.years and not (_YEAR in self.name and _YEAR in self.address):
-            raise ValueError(f"with years, name and address hold {_YEAR}")
+            raise ValueError(f"an entry with years needs a name and an address that contain {_YEAR}")
         return self
 
     def files(self) -> list[PublishedFile]:
@@ -138,7 +138,7 @@ def _read(section: str, page: Path) -> PublishedFiles:
     names = [file.name for file in files]
     # Next to NAME, a download keeps NAME.part and NAME.bad; some file systems ignore case.
     if len({name.lower() for name in names}) != len(names):
-        raise _wrong(page, "two files carry the same name")
+        raise _wrong(page, "two files have the same name")
     if unfit := next((name for name in names if name.lower().endswith((".part", ".bad"))), None):
         raise _wrong(page, f"{unfit} ends like the name of an unfinished download")
     if not files and block.otherwise is None:

@@ -143,7 +143,7 @@ class Download:
                 if response.headers.get("content-range") == f"bytes */{have}":
                     return  # It broke off between the last byte and the end of the answer.
                 self.forget()
-                raise _Passing("the server has fewer bytes than it had before", 0.0)
+                raise _Passing("the file on the server is smaller than it was before", 0.0)
             self._refuse(response)
             packed = response.headers.get("content-encoding", "identity") != "identity"
             if status == 206:
@@ -204,7 +204,7 @@ class Download:
             raise SourceError(
                 "the server sends a web page instead of the file",
                 file=_public_address(response.url),
-                remedy="open the address in a browser: the publisher may ask something first (see SOURCE.md)",
+                remedy="open the address in a browser: the publisher may require a confirmation first (see SOURCE.md)",
             )
 
     def _continues(self, response: httpx.Response, have: int, origin: _Origin | None, *, packed: bool) -> int | None:
@@ -216,7 +216,7 @@ class Download:
         changed = origin is not None and _is_other(_version(response), origin.version)
         if not have or packed or match is None or int(match[1]) != have or endless or changed:
             self.forget()
-            raise _Passing("the server sends a different part than requested", 0.0)
+            raise _Passing("the server sent a different part of the file than requested", 0.0)
         return total
 
     def _begin(self, version: str | None) -> None:
@@ -260,9 +260,10 @@ class Download:
     def _check_size(self, size: int | None) -> None:
         if size is not None and self._size is not None and size != self._size:
             raise SourceError(
-                f"the server has {size} bytes or more, but SOURCE.md gives {self._size}",
+                f"the file on the server has {size} bytes or more, but SOURCE.md gives {self._size}",
                 file=self._address,
-                remedy="the publisher may have replaced the file: compare with its page, then correct SOURCE.md",
+                remedy="the publisher may have replaced the file: compare it with the publisher's page, then correct "
+                "SOURCE.md",
             )
 
 

@@ -111,7 +111,7 @@ def fetch(
             raise SourceError(
                 "another process is fetching into this folder",
                 file=str(folder),
-                remedy="wait for it, or choose another",
+                remedy="wait for it to end, or choose another folder",
             )
         try:
             return _Fetching(file, folder).run(force=force, watch=watch, sleep=sleep)
@@ -145,7 +145,8 @@ class _Fetching:
             raise SourceError(
                 f"{wrong}; the download is kept as {bad.name}",
                 file=file.address,
-                remedy="fetch it again; if that does not help, compare with the publisher's page and SOURCE.md",
+                remedy="fetch it again; if that does not help, compare the file with the publisher's page and with "
+                "SOURCE.md",
             )
         # Write the record first: after a crash in between, the next fetch finds a complete part that matches it.
         self._remember(size, sha256)
@@ -160,7 +161,9 @@ class _Fetching:
     def _already(self) -> FetchedFile:
         """Return the existing file if it is the published one."""
         if not self._target.is_file():
-            raise SourceError("there is a folder with this name", file=str(self._target), remedy="choose another --to")
+            raise SourceError(
+                "a folder with this name already exists", file=str(self._target), remedy="choose another --to"
+            )
         size, sha256 = _measure(self._target)
         expected = self._file.sha256 or (self._seen.sha256 if self._seen else None)
         if expected is None:

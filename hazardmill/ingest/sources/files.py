@@ -153,7 +153,7 @@ def refusal_of(path: Path, error: OSError) -> InputRefusal:
     """
     kind = error.kind if isinstance(error, NotARegularFile) else kind_of(path)
     if kind is FileKind.MISSING:
-        return InputRefusal("missing_file", f"there is no {path.name}", DOWNLOAD_AGAIN)
+        return InputRefusal("missing_file", f"{path.name} does not exist", DOWNLOAD_AGAIN)
     if kind in (FileKind.REGULAR, FileKind.FOLDER, FileKind.UNREADABLE) and not isinstance(error, NotARegularFile):
         hint = "give it a shorter path" if error.errno == errno.ENAMETOOLONG else "check its permissions"
         return InputRefusal("unreadable", f"it cannot be read: {error.strerror or error}", hint)
@@ -189,15 +189,15 @@ def _kind(entry: os.DirEntry[str]) -> FileKind:
 
 
 def _refuse_folder(before: str) -> InputRefusal:
-    return InputRefusal("folder_again", f"it leads to a folder that is read as {before}", "remove the link")
+    return InputRefusal("folder_again", f"it is a link to a folder that is already read as {before}", "remove the link")
 
 
 def _refusal(kind: FileKind) -> InputRefusal:
     message, remove = f"it is {kind}", "put a regular file in its place, or remove it"
     if kind is FileKind.DANGLING:
-        return InputRefusal("dangling_link", message, "fetch what it should lead to, or remove it")
+        return InputRefusal("dangling_link", message, "fetch the file that the link should lead to, or remove the link")
     if kind is FileKind.LOOP:
         return InputRefusal("link_loop", message, remove)
     if kind is FileKind.UNREADABLE:
-        return InputRefusal("unreadable", message, "check the permissions of what it leads to")
+        return InputRefusal("unreadable", message, "check the permissions of the file or folder that it leads to")
     return InputRefusal("not_a_file", f"{message}, not a regular file", remove)

@@ -86,7 +86,7 @@ class Source(ABC):
         found = self.find(path)
         if not found:
             raise SourceError(
-                f"nothing here is input of source {self.name}", file=str(path), remedy=f"give {self.expects}"
+                f"nothing here is input for source {self.name}", file=str(path), remedy=f"give {self.expects}"
             )
         return found
 
@@ -167,7 +167,7 @@ class Source(ABC):
         refusal = InputRefusal(
             "record_too_long",
             f"the record has {characters} characters, more than {self.most_characters}",
-            "shorten what it says, or divide it into several records",
+            "shorten its text, or split it into several records",
         )
         return self.reject(file, refusal, line=item.line, native_id=item.native_id[:_LONGEST_ID])
 

@@ -53,7 +53,7 @@ def as_file(path: Path) -> Iterator[Path]:
             raise InputError(
                 f"the stream cannot be read: {error.strerror or error}",
                 file=str(path),
-                remedy="put it into a file first, and give that",
+                remedy="save it to a file first, and give that file",
             ) from error
         try:
             yield kept

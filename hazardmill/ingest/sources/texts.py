@@ -81,7 +81,7 @@ def _head_problem(head: bytes, suffix: str, *, workbooks: bool = False) -> Input
                     "save the sheet of data as text, or download the text file",
                 )
             return InputRefusal(
-                "packed", f"the file is still packed ({kind})", f"unpack it ({kind}) and give what is inside"
+                "packed", f"the file is still packed ({kind})", f"unpack it ({kind}) and give the file inside"
             )
     if head.startswith(b"version https://git-lfs"):
         return InputRefusal(
@@ -98,7 +98,7 @@ def _head_problem(head: bytes, suffix: str, *, workbooks: bool = False) -> Input
 
 def _too_large(size: int, limit: int) -> InputRefusal:
     message = f"the file exceeds {limit} bytes: it has {size}"
-    return InputRefusal("too_large", message, "give the file as it was published, or divide it")
+    return InputRefusal("too_large", message, "give the file as it was published, or split it")
 
 
 _MARKS: Final = {
@@ -206,7 +206,7 @@ class _BoundedReader(io.RawIOBase):
 
 
 _CHANGED: Final = InputRefusal(
-    "changed", "the file changed while it was read", "read it again when nothing writes to it any more"
+    "changed", "the file changed while it was read", "read it again once nothing writes to it any more"
 )
 
 

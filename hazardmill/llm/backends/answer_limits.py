@@ -155,8 +155,9 @@ def _check_redirect(response: httpx.Response, limits: AnswerLimits) -> None:
     place = f"{to.scheme}://{to.host}" + ("" if to.port is None else f":{to.port}")
     raise limits.refuse(
         RedirectRefused(
-            f"{asked.host} redirects to {place}, which was not asked",
-            remedy="if you trust it with prompts and key, pass its address with --api-base; or use another provider",
+            f"{asked.host} redirects to another server, {place}",
+            remedy="if you trust that server with your prompts and your key, pass its address with --api-base; or use "
+            "another provider",
         )
     )
 

@@ -50,14 +50,14 @@ def translate(error: Exception, request: Request, received: int | None = None) -
     if status == 429:
         if _NO_CREDIT in said or any(getattr(cause, "code", None) == _NO_CREDIT for cause in _chain(error)):
             return RequestRefused(message, remedy=_REMEDIES[402])
-        return RateLimited(message, retry_after=retry_after, remedy="lower the limits of requests or tokens per minute")
+        return RateLimited(message, retry_after=retry_after, remedy="lower the limits on requests or tokens per minute")
     if status == 401 or _KEY_IS_MISSING.search(said) or (status == 400 and _KEY_IS_WRONG.search(said)):
         # If the key is missing here, litellm may report status 500 although nothing was sent.
         return RequestRefused(message, remedy=_REMEDIES[401])
     if status == 408 or kind == "Timeout":
         return ConnectionFailed(message, retry_after=retry_after, remedy=TAKES_LONGER)
     if kind in _NOT_SENT or (status == 400 and _NO_PROVIDER.search(said)):
-        return RequestRefused(message, remedy="check model name and parameters")
+        return RequestRefused(message, remedy="check the model name and the parameters")
     if status == 402 or (status == 400 and _CREDIT_IS_GONE.search(said)):
         return RequestRefused(message, remedy=_REMEDIES[402])
     if status in _ABOUT_THE_MODEL or (status == 400 and _MODEL_IS_UNKNOWN.search(said)):
@@ -65,7 +65,7 @@ def translate(error: Exception, request: Request, received: int | None = None) -
     if kind == "ContextWindowExceededError" or status == 413 or (status == 400 and _TOO_LONG.search(said)):
         return PromptRefused(message, remedy="the prompt is too long for this model")
     if isinstance(status, int) and 400 <= status < 500 and received != 200:
-        return PromptRefused(message, remedy="check parameters and prompt")
+        return PromptRefused(message, remedy="check the parameters and the prompt")
     if (broken := _broken_connection(error)) is not None:
         reason = scrub(broken)[:_LONGEST_MESSAGE]
         # litellm's message differs by provider, and may be no more than "Connection error."

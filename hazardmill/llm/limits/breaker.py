@@ -111,7 +111,7 @@ class Breaker:
                     f"the last: {error.message}"
                 )
                 self._remedy = (
-                    "look for what is wrong with all of them, such as a parameter that this model does not accept, "
-                    "and start a child run"
+                    "look for a problem that they share, such as a parameter that this model does not accept, "
+                    "then start a child run"
                 )
                 self._opened.set()

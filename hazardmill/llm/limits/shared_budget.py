@@ -72,9 +72,9 @@ class SharedBudgetFile:
         lock = Lock.acquire(self._presence(worker))
         if lock is None:
             raise StoreLocked(
-                f"another worker {worker} already spends from the budget {name}",
+                f"another process already spends from the budget {name} as worker {worker}",
                 file=str(folder),
-                remedy="wait for it to end, or give this one another name",
+                remedy="wait for it to end, or give this worker another name",
             )
         self._lock = lock
         try:
@@ -128,7 +128,7 @@ class SharedBudgetFile:
         # Hold the worker's lock, so that it cannot come back to life in the middle.
         lock = Lock.acquire(self._presence(worker))
         if lock is None:
-            raise StoreLocked(f"the worker {worker} is alive", file=str(self._folder), remedy="let it end first")
+            raise StoreLocked(f"worker {worker} is still running", file=str(self._folder), remedy="wait for it to end")
         try:
             with self._changing() as content:
                 if opening is not None and content.unsettled.get(worker) != opening:
@@ -188,7 +188,7 @@ class SharedBudgetFile:
             raise CorruptStore(
                 f"the shared budget cannot be read: {error}",
                 file=str(self._path),
-                remedy="remove it: each resumed run records there again what its ledger says it spent",
+                remedy="remove the file: each run, when resumed, records its spending there again from its ledger",
             ) from error
 
 

@@ -158,7 +158,7 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
     reviewed = options.policy != "none"
     if reviewed and (review is None or not review.is_dir()):
         raise UsageError(
-            f"the policy {options.policy} needs the folder of a review, and there is none"
+            f"the policy {options.policy} needs a review folder, but there is none"
             + ("" if review is None else f" at {review}"),
             remedy="name it with --review, or release without review: --policy none",
         )

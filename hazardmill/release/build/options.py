@@ -65,7 +65,7 @@ class Options(FrozenModel):
     @classmethod
     def _is_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"a name has at most 62 small letters, digits and inner hyphens, not {name[:80]!r}")
+            raise ValueError(f"a name has at most 62 lower-case letters, digits and inner hyphens, not {name[:80]!r}")
         return name
 
     @field_validator("waive")

@@ -163,7 +163,8 @@ class Examiners:
             self.close()
             raise SandboxError(
                 f"a worker process that validates tasks cannot be started: {error.strerror or error}",
-                remedy="check that memory suffices and that more processes are allowed, or use fewer with --jobs",
+                remedy="check that there is enough memory and that more processes are allowed, or use fewer with "
+                "--jobs",
             ) from error
 
     def _next(self) -> Iterator[tuple[Row, TaskExamination]]:
@@ -177,7 +178,7 @@ class Examiners:
         self.close()
         return SandboxError(
             "a worker process that validates tasks was ended from outside",
-            remedy="check that memory suffices, or use fewer processes with --jobs",
+            remedy="check that there is enough memory, or use fewer processes with --jobs",
         )
 
 

@@ -122,7 +122,8 @@ class HubClient:
             raise HubError("there is no token for the hub", remedy="set HF_TOKEN, or log in with: hf auth login")
         if not self.token.isascii():
             raise HubError(
-                "the token for the hub has characters that no token has", remedy="copy it into HF_TOKEN again"
+                "the token for the hub contains characters that a token cannot contain",
+                remedy="copy it into HF_TOKEN again",
             )
         keep_secret(self.token)
         give_up_on_silence()

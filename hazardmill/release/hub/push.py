@@ -305,7 +305,7 @@ def _check_upload(
         other = sorted(name for name in local.manifest.counts if rows.get(name) != local.manifest.counts[name])
         named = ", ".join(f"{name}: {rows.get(name)} not {local.manifest.counts[name]}" for name in other[:5])
         raise client.error(
-            f"datasets loads other rows at {revision} than the manifest counts: {named}",
+            f"the rows that datasets loads at {revision} differ from the counts in the manifest: {named}",
             "nothing was tagged: build the release again",
         )
     return rows

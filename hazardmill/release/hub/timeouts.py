@@ -78,7 +78,10 @@ def _check_answer(response: httpx.Response) -> None:
     if of_the_api and response.has_redirect_location and asked.join(response.headers["location"]).host != asked.host:
         raise HubError(f"the hub at {asked.host} redirects requests to another host", remedy=_LOOK)
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise HubError(f"the hub at {asked.host} compresses an answer against the request", remedy=_LOOK)
+        raise HubError(
+            f"the hub at {asked.host} compresses an answer, although the request asked for an uncompressed one",
+            remedy=_LOOK,
+        )
     if not of_the_api and "content-length" in response.headers:
         return
     stream = response.stream

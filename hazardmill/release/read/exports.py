@@ -229,7 +229,7 @@ def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
             (_write_lines if out.suffix == ".jsonl" else _write_parquet)(staged, rows, format_)
             staged.replace(out)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=str(out)) from error
+        raise InputError(f"the file cannot be written: {error.strerror or error}", file=str(out)) from error
 
 
 @contextmanager

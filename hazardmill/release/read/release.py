@@ -296,7 +296,7 @@ def _download(repo: str, revision: str | None) -> Path:
         failure = HubError(f"the hub has {repo}, but no revision {revision}", remedy="name a tag such as v1.0.0")
     except hub.RepositoryNotFoundError:
         failure = HubError(
-            f"there is no folder {repo} here, and the hub shows no dataset of this name",
+            f"there is no folder {repo} here, and the hub has no visible dataset of this name",
             remedy="check the name; for a private dataset log in, or set HF_TOKEN",
         )
     except hub.HFValidationError:
@@ -311,13 +311,13 @@ def _download(repo: str, revision: str | None) -> Path:
     except hub.HfHubHTTPError as error:
         status = error.response.status_code
         remedy = _REFUSED if status in (401, 403) else "try again later"
-        failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy=remedy)
+        failure = HubError(f"the hub could not provide {at}: {_first_line(error)}", remedy=remedy)
     except (OSError, httpx.HTTPError, hub.IncompleteSnapshotError, hub.RevisionResolutionError) as error:
-        failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy="try again later")
+        failure = HubError(f"the hub could not provide {at}: {_first_line(error)}", remedy="try again later")
     # An invalid answer can fail anywhere in huggingface_hub, with any error: KeyError, TypeError...
     except Exception as error:
         said = f"{type(error).__name__}: {_first_line(error)}"
-        failure = HubError(f"the hub's answer is not valid when asked for {at}: {said}", remedy=_NO_HUB)
+        failure = HubError(f"the hub's answer to a request for {at} is not valid: {said}", remedy=_NO_HUB)
     # Raised outside of the handlers: an error of a library may contain the token, and would become the context.
     raise _scrub(failure)
 

@@ -137,7 +137,7 @@ class ReleasedTask:
                 return dict(found)
         except (ValueError, KeyError, TypeError):
             pass
-        raise DocumentError(f"the certificate of {self.task_id} is not one of its document", remedy=_REMEDY)
+        raise DocumentError(f"the certificate of {self.task_id} does not belong to its document", remedy=_REMEDY)
 
     @cached_property
     def twin(self) -> Document | None:

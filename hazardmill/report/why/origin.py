@@ -70,7 +70,7 @@ def _read_again(row: Row, path: Path) -> OriginCheck | None:
             return OriginCheck(state="unchanged", message="the file still holds it", path=lies, content_hash=found)
         other = "" if place.native_id == row["native_id"] else f": it is {place.record_id}"
         return OriginCheck(
-            state="changed", message=f"the file now says something else there{other}", path=lies, content_hash=found
+            state="changed", message=f"the file now has different content there{other}", path=lies, content_hash=found
         )
     why = "the file has nothing there now" if place is None else f"what is there now is refused: {place.message}"
     return OriginCheck(state="changed", message=why, path=lies)

@@ -82,7 +82,9 @@ def _choose(view: StoreView, asked: str, runs: tuple[str, ...], run_id: str | No
     raise InputError(
         f"run {run_id} has nothing on {asked}",
         file=place,
-        remedy=f"use one of the runs that do: {', '.join(runs)}" if runs else "no run has met that record yet",
+        remedy=f"use a run that has something on it: {', '.join(runs)}"
+        if runs
+        else "no run has processed that record yet",
     )
 
 

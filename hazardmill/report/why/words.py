@@ -36,7 +36,7 @@ def headline(story: Story) -> str:
     """Say what became of the record, in one sentence without a full stop."""
     ended = story.ended
     if ended is None:
-        return "no run has met this record yet"
+        return "no run has processed this record yet"
     if ended.outcome is Outcome.ACCEPTED:
         return f"accepted as task {ended.task_id} with draft {ended.drafts}"
     if ended.outcome is Outcome.DUPLICATE:

@@ -27,7 +27,9 @@ def private_folder(folder: ReviewFolder) -> Path:
     path = folder.path / FOLDER
     if path.is_symlink():
         raise InputError(
-            "the folder of keys is a link, and would be made elsewhere", file=str(path), remedy="remove the link"
+            "the folder of keys is a link, so the keys would be created elsewhere",
+            file=str(path),
+            remedy="remove the link",
         )
     make_folder(path)
     with disk_errors(path, "close to others"):

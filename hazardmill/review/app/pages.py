@@ -197,7 +197,7 @@ def _answer(form: Form) -> ReviewAnswer:
     except ValidationError as error:
         raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
     except ValueError as error:
-        raise ReviewRefusal("invalid", f"no verdict is called {verdict[:40]!r}", "answer by the rubric") from error
+        raise ReviewRefusal("invalid", f"there is no verdict named {verdict[:40]!r}", "answer by the rubric") from error
 
 
 def _seconds(text: str) -> float | None:

@@ -113,8 +113,8 @@ def listen(bind: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise UsageError(
-            f"nothing can listen at {bind}, port {port}: {error.strerror}",
-            remedy="end what listens there, or use another port: --port",
+            f"the app cannot listen at {bind}, port {port}: {error.strerror}",
+            remedy="stop the program that listens there, or use another port: --port",
         ) from error
     return listening
 

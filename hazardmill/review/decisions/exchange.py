@@ -228,7 +228,9 @@ def _refusal(path: Path, line: int, message: str, remedy: str) -> RefusedLine:
 def _kind(path: Path) -> Literal["csv", "jsonl"]:
     kind = path.suffix.lower()
     if kind not in (".csv", ".jsonl"):
-        raise UsageError(f"{path.name} is neither CSV nor JSON lines", remedy="let its name end in .csv or .jsonl")
+        raise UsageError(
+            f"{path.name} is neither CSV nor JSON lines", remedy="give it a name that ends in .csv or .jsonl"
+        )
     return "csv" if kind == ".csv" else "jsonl"
 
 
@@ -280,7 +282,7 @@ def _read_csv(path: Path, data: bytes) -> Iterator[tuple[int, Entry | InputError
 
 def _of_cells(cells: Sequence[str]) -> Entry | InputError:
     if len(cells) != len(COLUMNS):
-        return InputError(f"{len(cells)} cells instead of {len(COLUMNS)}", remedy=_AS_WRITTEN)
+        return InputError(f"the row has {len(cells)} cells instead of {len(COLUMNS)}", remedy=_AS_WRITTEN)
     given = {name: cell.removeprefix("'") for name, cell in zip(COLUMNS, cells, strict=True)}
     model: type[Decision] | type[Undo] = Undo if given["row"] == "undo" else Decision
     values: dict[str, Any] = {name: text for name, text in given.items() if name in model.model_fields or text}

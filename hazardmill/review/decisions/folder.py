@@ -44,7 +44,7 @@ def reviewer_name(name: str) -> str:
     except ValidationError:
         raise UsageError(
             f"{name[:60]!r} is not a valid name of a reviewer",
-            remedy="use small letters, digits and hyphens, a letter first, 39 characters at most",
+            remedy="use at most 39 lower-case letters, digits and hyphens, beginning with a letter",
         ) from None
 
 

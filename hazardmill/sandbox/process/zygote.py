@@ -370,7 +370,7 @@ def _without_word(serving: Serving) -> ChildProcessError:
         return ZygoteClosed("it was closed")
     if serving.has_ended():
         return ZygoteEnded("the zygote ended under the draft, and so did the next one")
-    return ChildProcessError("the zygote could take no order")
+    return ChildProcessError("the zygote could not accept an order")
 
 
 def _shut_down(line: socket.socket) -> None:

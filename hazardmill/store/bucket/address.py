@@ -103,7 +103,7 @@ def marked_address(folder: Path) -> Address | None:
         raise StoreError(
             "the file does not name the bucket that this working folder belongs to",
             file=str(folder / MARKER),
-            remedy="open the store by its address, s3://bucket/prefix, with this folder out of the way",
+            remedy="move this folder away, then open the store by its address, s3://bucket/prefix",
         ) from error
 
 

@@ -192,7 +192,7 @@ class Mirror:
             raise CorruptStore("the manifest was listed, but is gone", file=place, remedy=remedy)
         manifest = parse_manifest(found.data, place, remedy)
         if manifest_name(manifest.sequence) != f"manifests/{name}":
-            message = f"the manifest claims to be that of commit {manifest.sequence}"
+            message = f"the manifest says that it belongs to commit {manifest.sequence}"
             raise CorruptStore(message, file=place, remedy=remedy)
         return manifest
 

@@ -129,7 +129,7 @@ class SharedManifests(Manifests):
                 fault("manifest.renamed")
                 return manifest
         raise StoreError(
-            "cannot commit: the next number was always taken",
+            "cannot commit: each time, the next commit number was already taken",
             file=self._mirror.address.uri("manifests/"),
             remedy="try again; if this happens again, check that listings of the bucket include recent puts",
         )

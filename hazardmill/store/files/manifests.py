@@ -283,9 +283,9 @@ class Manifests:
         number = max(map(_sequence, names), default=0) + 1
         if number <= self._highest:
             raise CorruptStore(
-                f"commit {self._highest} existed and is gone: the store was replaced by an older copy",
+                f"commit {self._highest} existed but is gone: the store was replaced by an older copy",
                 file=str(self._layout.manifests),
-                remedy="put back the newer store, then resume the run; rows that are still in the journal are kept",
+                remedy="restore the newer store, then resume the run; rows that are still in the journal are kept",
             )
         self._highest = number
         manifest = CommitManifest(number, segment, tuple(parts), now(), number)

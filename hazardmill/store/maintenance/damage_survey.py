@@ -177,7 +177,7 @@ def _regroup_parts(
         part = _describe_part(path) if belongs else None
         if part is None:
             what = "is not a readable part of this table" if belongs else "does not belong here"
-            message = f"no manifest lists it, and it {what}"
+            message = f"no manifest lists this file, which {what}"
             plan.damages.append(Damage("part_unlisted", file, message, "moved to quarantine", moves=True))
             plan.parts_lost[path.parent.name] += belongs
         else:

@@ -151,7 +151,7 @@ class RoutedRequest:
         except (ValueError, RecursionError) as error:
             raise HubRefusal(400, "the body is not JSON") from error
         if not isinstance(value, dict):
-            raise HubRefusal(400, "the body is no JSON object")
+            raise HubRefusal(400, "the body is not a JSON object")
         return value
 
 

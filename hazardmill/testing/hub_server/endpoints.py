@@ -93,7 +93,7 @@ class Endpoints:
         if account is None and (endpoint in _WRITES or endpoint is Endpoint.WHOAMI):
             raise HubRefusal(401, "this needs a token")
         if endpoint in _WRITES and account is not None and not account.writes:
-            raise HubRefusal(403, "this token may read, and not write")
+            raise HubRefusal(403, "this token may read but not write")
         if account is None and repository is not None:
             # A client without access is not told whether the repository exists.
             try:
@@ -101,7 +101,7 @@ class Endpoints:
             except HubRefusal:
                 hidden = True
             if hidden:
-                raise HubRefusal(401, "there is no such repository, or it is not for everybody", "RepoNotFound")
+                raise HubRefusal(401, "there is no such repository, or it is private", "RepoNotFound")
 
     def signature(self, repository: str, oid: str, size: int) -> str:
         """Return the signature in the address of an upload."""
@@ -216,7 +216,7 @@ class Endpoints:
             raise HubRefusal(400, "a commit needs a header")
         parent, head = header.get("parentCommit"), self._hub.repository(asking.repository).head
         if parent is not None and not head.id.startswith(str(parent)):
-            raise HubRefusal(412, "somebody has committed in the meantime: look again, and try again")
+            raise HubRefusal(412, "somebody has committed in the meantime: read the branch again, then retry")
         made = self._hub.commit(
             asking.repository, _of(header, "summary", str), str(header.get("description", "")), changes
         )
@@ -346,7 +346,7 @@ def interfere(hub: Hub, asking: RoutedRequest) -> None:
 def _of(value: object, name: str, kind: type[T]) -> T:
     found = value.get(name) if isinstance(value, dict) else None
     if not isinstance(found, kind):
-        raise HubRefusal(400, f"{name} is missing, or is no {kind.__name__}")
+        raise HubRefusal(400, f"{name} is missing, or is not of type {kind.__name__}")
     return found
 
 

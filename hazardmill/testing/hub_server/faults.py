@@ -207,7 +207,7 @@ def _read_repetition(word: str) -> Iterator[HubFault | None]:
     if not times:
         return repeat(fault)
     if not times.isdecimal():
-        raise ValueError(f"{word}: how often must be a whole number, or nothing for ever")
+        raise ValueError(f"{word}: the number of times must be a whole number, or empty for always")
     return repeat(fault, int(times))
 
 

@@ -143,7 +143,7 @@ class Hub:
             HubRefusal: The oid is not a SHA-256.
         """
         if not _OID.fullmatch(oid):
-            raise HubRefusal(422, "an oid must be a SHA-256 in small hexadecimal digits")
+            raise HubRefusal(422, "an oid must be a SHA-256 in lower-case hexadecimal digits")
         return self._objects / oid[:2] / oid
 
     def has(self, oid: str) -> bool:
@@ -196,7 +196,7 @@ class Hub:
         if not _is_name(repository):
             raise HubRefusal(400, "a repository's name must be ORG/NAME of letters, digits, '-', '_' and '.'")
         if self._path(repository).exists():
-            raise HubRefusal(409, "there is a dataset of that name already")
+            raise HubRefusal(409, "a dataset of that name already exists")
         tree = {ATTRIBUTES: self.keep(_ATTRIBUTES_TEXT)}
         first = _commit(None, "initial commit", "", tree)
         made = Repository(id=repository, private=private, commits=[first])
@@ -236,7 +236,7 @@ class Hub:
             if entry is not None:
                 tree[path] = entry
             elif tree.pop(path, None) is None:
-                raise HubRefusal(404, "a file with this name is not there to be deleted", "EntryNotFound")
+                raise HubRefusal(404, "there is no file with this name to delete", "EntryNotFound")
         made = _commit(found.head.id, title, message, tree)
         self._save(found.model_copy(update={"commits": [*found.commits, made]}))
         return made

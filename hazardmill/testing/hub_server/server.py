@@ -200,7 +200,7 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
         size = head.query.get("size", "")
         signature = self._endpoints.signature(repository, oid, int(size)) if size.isdecimal() else ""
         if not signature or not hmac.compare_digest(signature, head.query.get("signature", "")):
-            raise HubRefusal(403, "this address to upload to was not given by this hub")
+            raise HubRefusal(403, "this hub did not issue this upload address")
         await self.hub.receive(oid, int(size), connection.chunks())
         return as_json({}, changed=True)
 

@@ -55,7 +55,7 @@ class HubConnection(Connection):
             if self.is_gone:
                 # It hung up in the middle of a request, so nobody is left to be told.
                 return None
-            raise HubRefusal(error.error_status_hint, "this is no HTTP request that can be read") from error
+            raise HubRefusal(error.error_status_hint, "this is not a readable HTTP request") from error
         except OSError:
             return None
         if not isinstance(head, h11.Request):

@@ -76,7 +76,7 @@ def read_chat_request(body: bytes, key: str | None) -> ChatRequest:
     except (ValueError, RecursionError) as error:
         raise ChatRefusal(400, "the body is not JSON") from error
     if not isinstance(sent, dict):
-        raise ChatRefusal(400, "the body is no JSON object")
+        raise ChatRefusal(400, "the body is not a JSON object")
     model, messages = sent.pop("model", None), sent.pop("messages", None)
     if not isinstance(model, str) or not model:
         raise ChatRefusal(400, "model must be a name")
@@ -97,7 +97,9 @@ def read_chat_request(body: bytes, key: str | None) -> ChatRequest:
     try:
         identity = content_hash([model, sent, conversation, key_sent])
     except (UnicodeEncodeError, RecursionError) as error:
-        raise ChatRefusal(400, "the body holds half a character, or is nested too deeply") from error
+        raise ChatRefusal(
+            400, "the body contains half a character (a lone surrogate), or is nested too deeply"
+        ) from error
     return ChatRequest(model, read, sent, offline_key, identity)
 
 

@@ -80,7 +80,7 @@ class Connection:
             if self.is_gone:
                 # It hung up in the middle of a request, so nobody is left to be told.
                 return None
-            raise ChatRefusal(error.error_status_hint, "this is no HTTP request that can be read") from error
+            raise ChatRefusal(error.error_status_hint, "this is not a readable HTTP request") from error
         except OSError:
             return None
         self._wants_no_body = head.method == b"HEAD"

@@ -85,8 +85,10 @@ def test_results_of_another_release_are_refused(tmp_path: Path) -> None:
     same = {"name": "soups", "version": "1.2.3", "manifest_sha256": MANIFEST}
     check_release(read([written(tmp_path / "c", rows, release=same)]), facts(rows))
     rebuilt = read([written(tmp_path / "d", rows, release={**same, "manifest_sha256": "e" * 64})])
-    with pytest.raises(InputError, match=r"run r1 is on another soups 1\.2\.3: its manifest has the hash eee"):
+    with pytest.raises(
+        InputError, match=r"run r1 was evaluated on another soups 1\.2\.3: its manifest has the hash eee"
+    ):
         check_release(rebuilt, facts(rows))
     other = read([written(tmp_path / "b", rows, tasks="soups 2.0.0, test")])
-    with pytest.raises(InputError, match=r"run r1 is on soups 2\.0\.0, test, not on soups 1\.2\.3"):
+    with pytest.raises(InputError, match=r"run r1 was evaluated on soups 2\.0\.0, test, not on soups 1\.2\.3"):
         check_release(other, facts(rows))

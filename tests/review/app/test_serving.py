@@ -61,7 +61,7 @@ def test_a_port_that_is_taken_is_a_usage_error():
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port}.*--port"):
             listen("localhost", port)
-    with pytest.raises(UsageError, match="nothing can listen at 192"):
+    with pytest.raises(UsageError, match="the app cannot listen at 192"):
         listen("192.0.2.1", 0)
 
 

@@ -58,7 +58,7 @@ def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord
     rest = iter(items)
     for node in rest:
         if isinstance(node, Group):
-            raise source.refuse(f"{spell(node)} stands where a name is wanted", node, "write name ... - type")
+            raise source.refuse(f"{spell(node)} stands where a name is expected", node, "write name ... - type")
         if node.text != "-":
             waiting.append(node)
             continue
@@ -66,7 +66,7 @@ def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord
         if isinstance(type_, Group):
             raise source.refuse(f"union types cannot be expressed: {spell(type_)}", type_, "declare a parent type")
         if type_ is None or not waiting or type_.text == "-":
-            raise source.refuse("'-' wants names before it and a type after it", node, "write name ... - type")
+            raise source.refuse("'-' needs names before it and a type after it", node, "write name ... - type")
         pairs += [(name, type_) for name in waiting]
         waiting = []
     return pairs + [(name, None) for name in waiting]
@@ -122,7 +122,9 @@ class Expressions:
             PlanningInputError: The formalism cannot express it.
         """
         if isinstance(node, PddlWord):
-            raise self.source.refuse(f"{node.text!r} stands where a condition is wanted", node, f"write ({node.text})")
+            raise self.source.refuse(
+                f"{node.text!r} stands where a condition is expected", node, f"write ({node.text})"
+            )
         head = node.head
         if not node.items:
             return True
@@ -140,7 +142,7 @@ class Expressions:
             return self._comparison(node, scope)
         atom = self.atom(node, scope)
         if atom[1] in self.integers:
-            raise self.source.refuse(f"{spell(node)} is a number where a condition is wanted", node, "compare it")
+            raise self.source.refuse(f"{spell(node)} is a number where a condition is expected", node, "compare it")
         return atom
 
     def term(self, node: Node, scope: Scope) -> Expr:
@@ -190,7 +192,7 @@ class Expressions:
         """
         if isinstance(node, Group):
             raise self.source.refuse(
-                f"{spell(node)} stands where an object is wanted", node, "object-valued fluents cannot be expressed"
+                f"{spell(node)} stands where an object is expected", node, "object-valued fluents cannot be expressed"
             )
         if not node.text.startswith("?"):
             return self._name_of("objects", "object", node)
@@ -206,7 +208,7 @@ class Expressions:
             PlanningInputError: The formalism cannot express one of them.
         """
         if isinstance(node, PddlWord):
-            raise self.source.refuse(f"{node.text!r} stands where an effect is wanted", node, f"write ({node.text})")
+            raise self.source.refuse(f"{node.text!r} stands where an effect is expected", node, f"write ({node.text})")
         head = node.head
         if not node.items:
             return
@@ -237,7 +239,7 @@ class Expressions:
 
     def _target(self, node: Node, scope: Scope, number: bool) -> Expr:
         if isinstance(node, PddlWord):
-            raise self.source.refuse(f"{node.text!r} stands where a fluent is wanted", node, f"write ({node.text})")
+            raise self.source.refuse(f"{node.text!r} stands where a fluent is expected", node, f"write ({node.text})")
         atom = self.atom(node, scope)
         if (atom[1] in self.integers) != number:
             kind, remedy = ("Boolean", "write (p) or (not (p))") if number else ("a number", "assign it a value")
@@ -268,14 +270,14 @@ class Expressions:
         variables = node.rest[0]
         if not isinstance(variables, Group) or not variables.items:
             raise self.source.refuse(
-                f"{node.head} wants a list of variables", node, f"write ({node.head} (?x - type) ...)"
+                f"{node.head} needs a list of variables", node, f"write ({node.head} (?x - type) ...)"
             )
         return self.parameters(variables.items, scope)
 
     def _integer(self, word: PddlWord) -> int:
         if not _NUMBER.match(word.text):
             raise self.source.refuse(
-                f"{word.text!r} stands where a number is wanted", word, "write (name) for a function"
+                f"{word.text!r} stands where a number is expected", word, "write (name) for a function"
             )
         value = Fraction(word.text)
         if value.denominator != 1:

@@ -320,7 +320,7 @@ class _Reader:
     def _initial_value(self, node: Node) -> tuple[Atom, bool | int]:
         source, expressions = self._problem, self._expressions(self._problem)
         if isinstance(node, PddlWord):
-            raise source.refuse(f"{node.text!r} stands where a fact is wanted", node, f"write ({node.text})")
+            raise source.refuse(f"{node.text!r} stands where a fact is expected", node, f"write ({node.text})")
         target: Node = node
         value: bool | int = True
         if node.head == "at" and len(node.rest) == 2 and isinstance(node.rest[1], Group):
@@ -415,5 +415,5 @@ class _Reader:
         file = source.file if source else f"{self._domain.file}, {self._problem.file}"
         if error.message.startswith(("dangers[", "initial_danger", "max_danger")):
             file = self._side.file
-        remedy = error.remedy or "mend that part of the file"
+        remedy = error.remedy or "fix that part of the file"
         return PlanningInputError(error.message, file=file, line=line, remedy=remedy)

@@ -139,7 +139,7 @@ class PddlText:
                 if len(open_groups) > MAX_DEPTH:
                     raise self.refuse(f"nested more than {MAX_DEPTH} deep", line, "nest conditions less")
             elif not open_groups:
-                raise self.refuse(f"wanted '(define', got {token!r}", line, "give PDDL, or a Path to read a file")
+                raise self.refuse(f"expected '(define', got {token!r}", line, "give PDDL, or a Path to read a file")
             elif token == ")":
                 items, began = open_groups.pop()
                 done = Group(tuple(items), began)
