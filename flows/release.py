@@ -56,9 +56,7 @@ async def build_release(store: Path | None, folder: Path, options: Options, out:
         return (await asyncio.to_thread(build, open_store(store), folder, options, out)).manifest
     manifest = (await asyncio.to_thread(read_folder, out)).manifest
     if (manifest.name, manifest.version, manifest.policy) != (options.name, options.version, options.policy):
-        raise InputError(
-            "the folder holds another release", file=str(out), remedy="give another folder, or move that release away"
-        )
+        raise InputError("the folder holds another release", file=str(out), remedy="choose another folder, or move it")
     return manifest
 
 
