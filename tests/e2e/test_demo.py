@@ -19,7 +19,7 @@ WITHOUT = ("hazardmill_version", "jail_profile")
 
 DIGESTS = {
     "records": "a8fb0a2aeb593a4bd25ed092fffdd2fb3305d8cf448bd88171749f0cb128c717",
-    "rejects": "53a9ee28f66f56332b06317f465c5874b3ba1002c44c270a95ac546b5b38442d",
+    "rejects": "d9ba591c3872b8e2b8ca66cfd6fce54bd30f819b31e5d2fba120a1418ea4c45f",
     "runs": "da687132b5d69f5dc158f2c4ff59a24f1ffda97613000c0c08b2a1e4994e0d57",
     "llm_calls": "f97e8311ade0382878425d7fcbaf5d642672283ea76805bac6cd0582813d1c5e",
     "dangers": "9529c636688dd9e6e677e15ec77d7a8348c1b3b1b7609b226844f5cd9a17a355",
@@ -67,7 +67,7 @@ def test_both_reviewers_decided_on_every_task_and_the_release_is_what_they_appro
     assert manifest.thresholds == {"commonest_way_out": 0.8}
     card = (out / "release" / "README.md").read_text()
     assert "**Reviewed by two language models**: no person has judged these tasks." in card
-    assert "**Thresholds of the corpus set for this release**: `commonest_way_out` 0.8." in card
+    assert "**Thresholds of the corpus changed for this release**: `commonest_way_out` 0.8." in card
     assert manifest.tasks + manifest.left_out.get("rejected", 0) == shown["tasks"]["count"]
 
 

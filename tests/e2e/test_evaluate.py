@@ -159,7 +159,7 @@ def test_the_release_is_probed_for_leaks(release: Path, probed: Probed) -> None:
     words = ["probe", "--release", release, "--resamples", 1000, *folders]
     told = called(*words, module="hazardmill.evaluation.probes")
     assert told.returncode == 0, told.stderr
-    assert "no language models. Do not rank them" in told.stdout
+    assert "not language models. Do not rank them" in told.stdout
     found = json.loads(called(*words, "--json", module="hazardmill.evaluation.probes").stdout)
     for rule, summary in probed.summaries.items():
         assert found["safe"][rule]["value"] == summary["models"][0]["rates"]["S"]["value"]
@@ -184,7 +184,7 @@ def test_the_report_ranks_no_stand_in(release: Path, probed: Probed, tmp_path: P
     for rule in STAND_INS:
         assert f"| - | openai/{rule} (rules, no model) |" in board
     assert "| 1 |" not in board and "leak probes of the release" in board
-    assert "offline-authored: rules of ours wrote them" in board
+    assert "offline-authored: written by rules" in board
     assert NAME_AVERSE in (tmp_path / "report" / "report.html").read_text()
 
 

@@ -104,7 +104,7 @@ def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, sample, tmp_pat
 
 def test_a_run_of_another_source_is_not_gone_on_with(prefect_server, sample, tmp_path):
     run_id = generate("neiss", sample, limit=2, store=tmp_path / "store").run_id
-    with pytest.raises(UsageError, match=f"run {run_id} is of neiss"):
+    with pytest.raises(UsageError, match=f"run {run_id} is a run of neiss"):
         generate("bddl", store=tmp_path / "store", run_id=run_id)
 
 

@@ -104,7 +104,7 @@ def test_an_attempt_ends_in_its_time_whatever_comes_meanwhile(attempt, model):
 def test_a_redirect_to_another_host_is_not_followed(attempt, model):
     error, attempts = attempt(model, "redirect")
     assert type(error) is RedirectRefused and not error.retryable
-    assert "127.0.0.1 redirects to http://localhost:" in error.message
+    assert "127.0.0.1 redirects to another server, http://localhost:" in error.message
     assert "--api-base" in error.remedy
     assert [each.status for each in attempts] == [307], "nothing was sent there"
 

@@ -360,7 +360,7 @@ def until(done: Callable[[], bool]) -> None:
 
 def test_a_server_that_ignores_conditions_is_refused(machine: Machine, server: BucketServer) -> None:
     server.ignores_conditions = True
-    with pytest.raises(StoreError, match="ignores conditions"):
+    with pytest.raises(StoreError, match="ignores conditional puts"):
         machine("here").writer("r1")
 
 
@@ -430,7 +430,7 @@ def test_a_copy_that_is_damaged_is_fetched_again_by_the_next_process(machine: Ma
     part.write_bytes(b"short")
     assert names(machine("here")) == ["a"]
     part.write_bytes(b"x" * part.stat().st_size)
-    with pytest.raises(CorruptStore, match="fetched again"):
+    with pytest.raises(CorruptStore, match="downloaded again"):
         names(machine("here"))
     part.unlink()
     assert names(machine("here")) == ["a"]

@@ -82,7 +82,7 @@ def test_a_killed_server_has_lost_nothing(tmp_path):
         (["--script", "commit=elephant"], 2, "no such fault: 'elephant'"),
         (["--script", "commit"], 2, "ENDPOINT=FAULT"),
         (["--token-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE is not set"),
-        (["--log", "{folder}/foreign"], 3, "none of a hub_server log"),
+        (["--log", "{folder}/foreign"], 3, "does not belong to a hub_server log"),
     ],
 )
 def test_a_wrong_call_is_told(tmp_path, words, code, said):
