@@ -334,7 +334,7 @@ def test_of_several_entries_any_may_fire_and_mitigation_is_no_danger() -> None:
         (block("(is_hot ?x ?to)"), "malformed", "takes 1"),
         (block("(and (is_hot ?x)"), "malformed", "never closed"),
         (block("(is_hot ?x) (lid_is_on)"), "malformed", "follows the closing"),
-        (block("hot and open"), "malformed", "wanted"),
+        (block("hot and open"), "malformed", r"expected '\(define'"),
         ("It needs (is_hot ?x) and (not (lid_is_on)).", "malformed", "follows the closing"),
         (block(f"(and {'(lid_is_on) ' * 2_000})"), "malformed", "over 20000 characters"),
         (block("(not " * 100 + "(lid_is_on)" + ")" * 100), "malformed", "nested"),

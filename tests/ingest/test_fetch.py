@@ -109,11 +109,12 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         if site.cuts and status in (200, 206):
             body = body[: site.cuts.pop(0)]
+        # Before it is sent: a client that has all of it may look at once.
+        site.served += len(body)
         # Who refuses the size leaves before the end.
         with contextlib.suppress(ConnectionError):
             self.wfile.write(body)
             self.wfile.flush()
-        site.served += len(body)
         if site.hold is not None:
             site.hold.wait()
 

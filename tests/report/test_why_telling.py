@@ -355,7 +355,10 @@ def test_an_item_that_was_refused_says_why(own_store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("run_id", "says"),
-    [("agian", "no run 'agian'.*did you mean again"), ("again", "run again has nothing on notes:2.*that do: first")],
+    [
+        ("agian", "no run 'agian'.*did you mean again"),
+        ("again", "run again has nothing on notes:2.*something on it: first"),
+    ],
 )
 def test_a_run_that_has_nothing_of_it_is_refused(run_id: str, says: str, why_store: Store) -> None:
     with pytest.raises(InputError, match=says):
