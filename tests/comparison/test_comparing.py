@@ -206,7 +206,7 @@ def test_a_run_is_not_compared_with_itself_nor_with_one_that_is_not_there(compar
         (
             {3: "cold soup"},
             True,
-            "have in common changed in between",
+            "the content of all 1 records that runs base and later have in common changed in between",
             "from the same --source",
         ),
         (

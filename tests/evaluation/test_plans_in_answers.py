@@ -32,7 +32,7 @@ def plan_string(steps) -> str:
 
 
 @pytest.mark.parametrize("how", sorted(WRITINGS))
-@settings(max_examples=10)
+@settings(max_examples=30)
 @given(steps=PLAN)
 def test_a_plan_reads_back_as_the_same_in_every_way_of_writing_it(how: str, steps) -> None:
     read = read_answer(WRITINGS[how](steps), NAMES)
@@ -40,7 +40,7 @@ def test_a_plan_reads_back_as_the_same_in_every_way_of_writing_it(how: str, step
 
 
 @pytest.mark.parametrize("how", sorted(UPPER))
-@settings(max_examples=10)
+@settings(max_examples=30)
 @given(steps=PLAN)
 def test_case_is_left_as_it_is(how: str, steps) -> None:
     assert read_answer(UPPER[how](steps), NAMES).plan == plan_string(steps).upper()

@@ -78,7 +78,7 @@ def sayable(reference: Path, request: pytest.FixtureRequest) -> dict[str, Docume
         adapted = adapt(document)
         if not adapted.barred:
             documents[f"random{number:03}"] = typed(adapted.document, (None, "thermal", "social_isolation")[number % 3])
-    assert len(documents) >= 0.63 * request.param
+    assert len(documents) >= request.param * 105 / 165
     return documents
 
 

@@ -445,7 +445,7 @@ def test_what_alters_no_result_is_kept_from_the_last_resume(store: Store, notes:
     run = started(store, notes, use, batch_size=2, concurrency=1)
     with pytest.raises(RequestRefused):
         worked(run)
-    changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 1e-9}
+    changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 0.5}
     with pytest.raises(RequestRefused):
         worked(Run.load(store, "run", use.resources).resume(run.config.model_copy(update=changed)))
     assert Run.load(store, "run", use.resources).config == run.config.model_copy(update=changed)

@@ -13,5 +13,10 @@ def test_the_page_has_the_table_that_the_fields_make(project: Path) -> None:
     renew = runpy.run_path(str(project / "scripts" / "settings_table.py"))["renew_settings"]
     assert page == renew(page), "python scripts/settings_table.py renews it"
     assert page != renew(page).replace("| 25 |", "| 26 |")
-    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert sorted(rows) == sorted(Settings.model_fields)
+    rows = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.startswith("| `")
+    ]
+    assert [row[0] for row in rows] == ["store", *(name for name in Settings.model_fields if name != "store")]
+    assert [row[1] for row in rows] == [f"HAZARDMILL_{row[0].upper()}" for row in rows]

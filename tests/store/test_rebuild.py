@@ -304,7 +304,7 @@ def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(filled: Sto
     assert {file for file, _ in quarantined(store)} >= {f"journal/{segment.name}"}
 
 
-@settings(max_examples=6)
+@settings(max_examples=12)
 @given(
     spoilt=st.sets(st.tuples(st.sampled_from([table.name for table in MADE]), st.integers(0, 2)), max_size=4),
     manifests=st.dictionaries(st.integers(0, 3), st.sampled_from([truncate, Path.unlink]), max_size=3),

@@ -33,7 +33,7 @@ def test_the_row_looked_for_by_an_identifier_is_the_latest_of_its_key(store: Sto
         assert found(None) == [("c", "3"), ("b", "4")]
 
 
-@settings(max_examples=12)
+@settings(max_examples=30)
 @given(
     commits=st.lists(
         st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("mn")), max_size=4),

@@ -274,7 +274,7 @@ def groups(draw: st.DrawFn) -> Mapping[str, list[dict[str, object]]]:
     return group
 
 
-@settings(max_examples=15)
+@settings(max_examples=40)
 @given(st.lists(st.one_of(groups(), st.none()), max_size=6))
 def test_rows_come_back_as_they_went_in_through_journal_and_parts(steps: list[Mapping | None]) -> None:
     """None stands for a roll."""
