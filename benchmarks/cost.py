@@ -29,7 +29,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hazardmill.testing.llm_server.asked import ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
