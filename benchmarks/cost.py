@@ -29,8 +29,6 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hazardmill.testing.llm_server.chat_request import ChatRequest
-
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code
@@ -48,6 +46,7 @@ from hazardmill.llm.requests import OFFLINE_MODEL, Message, Usage
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, PrefixCache, chain_of, open_tokenizer, prompt_text
 from hazardmill.testing.offline_author import OfflineBackend
 

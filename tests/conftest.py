@@ -110,7 +110,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting_for_the_disk() -> Iterator[None]:
-    """Make nothing durable in this process: no test cuts the power, and those of what is synced look at the calls."""
+    """Sync nothing in this process: no test cuts the power, and what a killed process wrote is there without it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)
         yield

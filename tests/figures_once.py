@@ -1,4 +1,4 @@
-"""Figures drawn once: where a test is not about drawing, a figure of the same words is taken as it was drawn before.
+"""Figures drawn once: where a test is not about drawing, one of equal words and values is taken as it was drawn.
 
 Matplotlib takes a fourteenth of a second for each, and a report has nine, a demo two dozen.
 """
@@ -17,8 +17,9 @@ _drawn: dict[tuple[object, ...], str] = {}
 
 
 def _draw_once(name: str, title: str, alt: str, height: float, paint: Callable[[Any], None], width: float) -> str:
-    # All that a figure shows is in its words, and that this is so is tested.
-    key = (name, title, alt, height, width)
+    # What is painted is what the painter holds; values that have no text of their own are drawn anew each time.
+    held = tuple(repr(cell.cell_contents) for cell in getattr(paint, "__closure__", None) or ())
+    key = (name, title, alt, height, width, getattr(paint, "__qualname__", repr(paint)), held)
     if key not in _drawn:
         _drawn[key] = _draw(name, title, alt, height, paint, width)
     return _drawn[key]

@@ -17,8 +17,12 @@ from hazardmill.sandbox.process.zygote import Zygotes
 
 
 class _Shared(Zygotes):
+    users = 0
+    """Jails that have them and were not closed."""
+
     def close(self) -> None:
-        """Nothing: the next jail uses them."""
+        """Count a jail less; the next one uses them."""
+        self.users -= 1
 
 
 @contextmanager
@@ -26,12 +30,18 @@ def shared_zygotes() -> Iterator[None]:
     """Within the block, jails with the same workload and import path have the same zygotes."""
 
     def of(workload: str, count: int) -> _Shared:
-        return _shared.setdefault((workload, count, *sys.path), _Shared(workload, count))
+        key = (workload, count, *sys.path)
+        if key not in _shared:
+            _shared[key] = _Shared(workload, count)
+        _shared[key].users += 1
+        return _shared[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jail, "Zygotes", of)
         yield
+    left = sum(max(zygotes.users, 0) for zygotes in _shared.values())
     _close()
+    assert left == 0, f"{left} jails were opened and never closed"
 
 
 _shared: dict[tuple[object, ...], _Shared] = {}

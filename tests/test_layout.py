@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import tomllib
 from collections import Counter, defaultdict
@@ -111,3 +112,23 @@ def test_the_lists_of_packages_name_what_is_there_and_all_of_it(modules: dict[Pa
             wrong[str(path)] = {"gone": sorted(gone), "missing": sorted(missing)}
     assert wrong == {}
     assert listed >= 8
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "flows", "scripts", "sources"])
+def test_what_stands_outside_of_the_library_imports_what_is_there(project: Path, folder: str) -> None:
+    wanted = {
+        (node.module, alias.name)
+        for path in (project / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hazardmill")
+        for alias in node.names
+    }
+    assert wanted
+    missing = set()
+    for module, name in wanted:
+        try:
+            if not hasattr(importlib.import_module(module), name):
+                importlib.import_module(f"{module}.{name}")
+        except ImportError:
+            missing.add(f"{module}.{name}")
+    assert missing == set()
