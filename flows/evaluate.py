@@ -37,6 +37,7 @@ from hazardmill.store_access import open_store
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty", "empty", "refused", "overcautious")
 _DRAWN: Final = {"level": LEVEL, "resamples": RESAMPLES, "seed": 0, "drawn": "task"}
+_NOT_OFFERED: Final = frozenset({"fallback_models", "budget_id"})
 _AGAIN: Final = "the answers so far are kept, and the same parameters resume the run"
 
 
@@ -71,7 +72,7 @@ def run_name() -> str:
 
 
 @flow(name="evaluate", flow_run_name=run_name)
-@run_parameters(AccessOptions, leave_out=frozenset({"fallback_models", "budget_id"}))
+@run_parameters(AccessOptions, leave_out=_NOT_OFFERED)
 async def evaluate(
     release: str,
     model: str,
@@ -99,7 +100,7 @@ async def evaluate(
         out: Folder for rows and figures; null is `evaluations/` and the name of the run.
         **given: Options of a run; null leaves it to the worker's settings.
     """
-    chosen = load_settings().fill(given)
+    chosen = load_settings().fill({**dict.fromkeys(AccessOptions.model_fields.keys() - _NOT_OFFERED), **given})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs)
     run, title = evaluation.run_id, f"{label_model(model)} on {tasks.name}"

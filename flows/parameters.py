@@ -38,6 +38,12 @@ _NARROWER: Final[dict[str, Any]] = {
 }
 """Types of options that the server checks more strictly than the command line does."""
 
+_ALSO: Final = {
+    "api_base": "The provider's key may also lie in a Secret block.",
+    "batch_size": f"At most {LARGEST_BATCH}.",
+}
+"""What only holds of a flow's parameter, after the description of its field."""
+
 FlowFunction = TypeVar("FlowFunction", bound=Callable[..., Any])
 
 
@@ -47,8 +53,9 @@ def run_parameters(
     """Return a decorator that replaces a flow's ``**given`` by the run options of models, as parameters.
 
     Each parameter has the type, bounds and description of the field that declares it (``hazardmill.run_options``), and
-    the default null, which leaves it to the worker's settings. Whatever reads a flow's signature (the server's schema,
-    the form in the UI, the check of values) sees the parameters as if they were written out.
+    the default null, which leaves it to the worker's settings; Prefect passes these nulls on. Whatever reads a flow's
+    signature (the server's schema, the form in the UI, the check of values) sees the parameters as if they were written
+    out.
 
     Args:
         models: The models that declare the options.
@@ -68,13 +75,19 @@ def run_parameters(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(name, field))
             for name, field in options.items()
         ]
+        lines = (inspect.getdoc(function) or "").splitlines()
+        (place,) = (number for number, line in enumerate(lines) if line.startswith("    **given: "))
+        words = [" ".join([f"    {name}: {field.description}", *_also(name)]) for name, field in options.items()]
+
         function.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
-        # The last line of the docstring is that of **given.
-        head = (inspect.getdoc(function) or "").splitlines()[:-1]
-        function.__doc__ = "\n".join([*head, *(f"    {name}: {field.description}" for name, field in options.items())])
+        function.__doc__ = "\n".join([*lines[:place], *words, *lines[place + 1 :]])
         return function
 
     return decorate
+
+
+def _also(name: str) -> list[str]:
+    return [_ALSO[name]] if name in _ALSO else []
 
 
 def _annotation(name: str, field: FieldInfo) -> Any:  # noqa: ANN401  # a type with its bounds

@@ -95,7 +95,7 @@ class ModelOptions(FrozenModel):
             description="Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without "
             "any model."
         ),
-        RunOption(unset="none: a run must name one"),
+        RunOption(unset="none; a run must name one"),
     ] = None
     extract_model: Annotated[
         str | None, Field(description="Model of the extract stage."), RunOption(unset="that of all stages")
@@ -160,7 +160,9 @@ class AccessOptions(FrozenModel):
             allow_inf_nan=False,
             description="Seconds for all attempts of one model at one request, pauses included.",
         ),
-        RunOption("--deadline", "SECONDS", unset="600, or two attempts if one takes longer", alters_result=False),
+        RunOption(
+            "--deadline", "SECONDS", unset=f"{DEADLINE_S:g}, or two attempts if one takes longer", alters_result=False
+        ),
     ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
     max_answer_bytes: Annotated[
         int,

@@ -35,9 +35,9 @@ def find_task(name: str, store_path: Path | None = None) -> Document:
     if store_path is not None:
         return _read_stored(name, store_path)
     path = Path(name)
-    if _is_there(path) and path.is_dir():
+    if path_exists(path) and path.is_dir():
         return _in_folder(path)
-    if _is_there(path) or _looks_like_a_path(name):
+    if path_exists(path) or _looks_like_a_path(name):
         return read_document(path)
     return _read_stored(name, None)
 
@@ -106,7 +106,8 @@ def declared_unavoidable(folder: Path) -> bool:
     return isinstance(ours, dict) and ours.get("avoidability") == "unavoidable"
 
 
-def _is_there(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
+    """Check whether a path exists; False where that cannot be found out."""
     # The name may be too long for a file, or in a folder that this user may not read.
     with contextlib.suppress(OSError):
         return path.exists()
@@ -119,9 +120,9 @@ def _looks_like_a_path(name: str) -> bool:
 
 def _in_folder(folder: Path) -> Document:
     path = folder / "task.json"
-    if _is_there(path):
+    if path_exists(path):
         return read_document(path)
-    if _is_there(folder / "domain.pddl"):
+    if path_exists(folder / "domain.pddl"):
         remedy = "make a task of PDDL with: hazardmill task import --help"
     else:
         remedy = TASK_HELP
@@ -143,7 +144,7 @@ def _read_stored(task_id: str, store_path: Path | None) -> Document:
     if not rows:
         raise InputError(
             f"there is no task {task_id!r} in this store"
-            + ("; with --store, TASK is an id" if store_path is not None and _is_there(Path(task_id)) else ""),
+            + ("; with --store, TASK is an id" if store_path is not None and path_exists(Path(task_id)) else ""),
             file=store.address,
             remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.address}""",
         )

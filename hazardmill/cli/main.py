@@ -25,10 +25,13 @@ COMMANDS: Final = {
         "hazardmill.cli.groups:review",
         "Have people review tasks, and report the figures.",
     ),
-    "run": ("hazardmill.cli.groups:run", "Generate tasks: estimate, preview, generate, resume, list, compare."),
+    "run": ("hazardmill.cli.groups:run", "Estimate, preview, start, resume, list, compare, record and recheck runs."),
     "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
-    "task": ("hazardmill.cli.groups:task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
+    "task": (
+        "hazardmill.cli.groups:task",
+        "Check, judge, solve, certify, verify, repair, lint, import and export tasks.",
+    ),
     "why": ("hazardmill.cli.why:why", "Explain why a record ended as it did, from its bytes to its task's proof."),
 }
 """Maps a command to its address and its line in the help."""

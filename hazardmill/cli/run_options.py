@@ -58,10 +58,12 @@ def replay_option(function: Callable[P, R]) -> Callable[P, R]:
 
 def read_given(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given, by field; a budget of ``none`` becomes None."""
-    values = {name: value for name, value in options.items() if value not in (None, ())}
-    if values.get("budget_usd") == math.inf:
-        values["budget_usd"] = None
-    return values
+    return lift_budget({name: value for name, value in options.items() if value not in (None, ())})
+
+
+def lift_budget(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values of options in which a budget of ``none``, which is infinite until here, is None."""
+    return {**values, "budget_usd": None} if values.get("budget_usd") == math.inf else values
 
 
 def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool) -> Decorator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
@@ -21,7 +20,7 @@ from hazardmill.formalism.formats.despite.write import TaskOrigin, adapted_files
 from hazardmill.report.folders import folder_name
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-from hazardmill.task_access import TASK_HELP, find_task, task_folders
+from hazardmill.task_access import TASK_HELP, find_task, path_exists, task_folders
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -145,7 +144,7 @@ def _find_tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Ta
     if name is None:
         return _all_stored(open_store(store_path)), True
     path = Path(name)
-    if store_path is None and _exists(path):
+    if store_path is None and path_exists(path):
         if path.is_dir() and not (path / "task.json").exists():
             folders = task_folders(path)
             first = next(folders, None)
@@ -156,13 +155,6 @@ def _find_tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Ta
     find_task(name, store_path)  # Raises the error about the name, if there is no such task.
     row = open_store(store_path).rows("tasks", {"task_id": name}, _COLUMNS)[-1]
     return iter([_from_row(row)]), False
-
-
-def _exists(path: Path) -> bool:
-    # The name may be too long for a file, or in a folder that this user may not read.
-    with contextlib.suppress(OSError):
-        return path.exists()
-    return False
 
 
 def _in_folders(folders: Iterable[Path]) -> Iterator[_Task]:

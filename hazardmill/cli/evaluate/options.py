@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -11,7 +10,7 @@ import click
 from pydantic import JsonValue
 
 from hazardmill.cli.options import FiniteRange
-from hazardmill.cli.run_options import apply, options_from, replay_option
+from hazardmill.cli.run_options import apply, lift_budget, options_from, replay_option
 from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
@@ -86,9 +85,7 @@ def read_access(
         Two mappings: fields of the configuration, where settings fill in what was not given; and what replaces
             parameters of the prompt.
     """
-    chosen = load_settings().fill(asked)
-    if chosen["budget_usd"] == math.inf:
-        chosen["budget_usd"] = None
+    chosen = lift_budget(load_settings().fill(asked))
     if replay is not None:
         chosen |= {"backend": "replay", "replay_store": Path(replay).absolute() if replay else None}
     given: dict[str, JsonValue] = {"temperature": temperature, "max_tokens": max_tokens}
