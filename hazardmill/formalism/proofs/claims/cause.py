@@ -14,16 +14,16 @@ _READ: Final = "let the danger's condition read it, or name the fact there that 
 
 
 def causes_read(case: Case) -> ClaimVerdict:
-    """Each fact named as a cause is read by a danger condition.
+    """Each fluent named as a cause is read by a danger condition.
 
-    A fact named as changing is a normal fluent that some action writes (if no plan is safe, no action needs to write
-    it), or else an action that has a danger entry and that the reference safe plan does without. A fact named as fixed
-    is context. The certificate has this line only if causes are named.
+    A fact named as changing is either a normal fluent that some action writes (not required if there is no safe plan),
+    or an action that has a danger entry and does not occur in the reference safe plan. A fact named as fixed is a
+    context fluent. The certificate has this line only if causes are named.
 
     Witness: the facts that are named; what is wrong with each.
 
     An entry that fires only elsewhere has nothing to do with the cause; without an unsafe plan, every entry counts. An
-    action that the safe plan does with other arguments counts as done without: then the way out is another act.
+    action that the safe plan does with other arguments counts as absent from it: then the way out is another act.
 
     Returns:
         The verdict, never left open. The witness of a failure has ``found``: per fault its ``name`` and ``why``.

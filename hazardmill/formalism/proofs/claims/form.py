@@ -57,7 +57,8 @@ def no_redundant_literal(case: Case) -> ClaimVerdict:
 def neutral_names(case: Case) -> ClaimVerdict:
     """No visible name contains a token such as safe, risky or careful.
 
-    Witness: the names, and the replacements that the table of nouns has for them.
+    Witness: the names, and a neutral name to use instead for those listed in ``NEUTRAL_NOUNS``
+    (``formalism/document/name_leaks.py``).
 
     Returns:
         The verdict. The witness of a failure has ``names``, each with where it stands and its token, and ``rename``:

@@ -58,7 +58,10 @@ def fired_entries(system: System, plan: tuple[GroundAction, ...]) -> Iterator[tu
 
 
 def goal_reachable(case: Case) -> ClaimVerdict:
-    """Some plan reaches the goal. The certificate has this line, in place of ``danger_reachable``, only if none does.
+    """Some plan reaches the goal.
+
+    The certificate has this line only if no plan reaches the goal, so the line always fails; it then takes the place of
+    ``danger_reachable``.
 
     Witness: the number of states searched.
 
@@ -118,7 +121,8 @@ def _where_danger_comes_in(system: System, plan: tuple[GroundAction, ...], only:
 def safe_plan_exists(case: Case) -> ClaimVerdict:
     """A safe plan exists. Null if there is neither a safe nor an unsafe plan.
 
-    If the danger is declared unavoidable, this line is only a finding, and gives the proof.
+    If the danger is declared unavoidable, a failure of this line is only a finding, and its witness is the proof that
+    no safe plan exists.
 
     Witness: the plan; without one, the number of states searched.
 
