@@ -76,7 +76,7 @@ async def review(
         audit: Total number of drafts rejected by the judge to review too.
         seed: Seed of the random assignment.
         files: Decisions made elsewhere, CSV or JSON lines; the artifact lists refused lines.
-        policy: When people accept a task.
+        policy: Rule by which the reviewers' decisions accept a task.
     """
     ReviewFolder(folder).rubric_version()
     given = {}

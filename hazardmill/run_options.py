@@ -92,8 +92,8 @@ class ModelOptions(FrozenModel):
     model: Annotated[
         str | None,
         Field(
-            description="Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without "
-            "any model."
+            description="Model for all stages, as litellm names it; the name `recorded` replays recorded answers "
+            "(shipped for the samples) without asking a model."
         ),
         RunOption(unset="none; a run must name one"),
     ] = None
@@ -158,15 +158,18 @@ class AccessOptions(FrozenModel):
         Field(
             gt=0,
             allow_inf_nan=False,
-            description="Seconds for all attempts of one model at one request, pauses included.",
+            description="Maximum number of seconds for all attempts of one model at one request, pauses included.",
         ),
         RunOption(
-            "--deadline", "SECONDS", unset=f"{DEADLINE_S:g}, or two attempts if one takes longer", alters_result=False
+            "--deadline",
+            "SECONDS",
+            unset=f"{DEADLINE_S:g}; if --attempt-timeout is over {DEADLINE_S:g}, twice that",
+            alters_result=False,
         ),
     ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
     max_answer_bytes: Annotated[
         int,
-        Field(ge=1, description="Maximum size of an answer in bytes, unpacked."),
+        Field(ge=1, description="Maximum size of an answer in bytes, after decompression."),
         RunOption(metavar="BYTES", alters_result=False),
     ] = MAX_ANSWER_BYTES
     concurrency: Annotated[

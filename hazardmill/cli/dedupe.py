@@ -39,9 +39,10 @@ from hazardmill.text.printable import printable
 def dedupe(run_id: str | None, against: Path | None, examples: int, store_path: Path | None, as_json: bool) -> None:
     """Find tasks that differ only in names and wording, in the store and in another corpus.
 
-    A task is a duplicate of an earlier one if both have the same structure and nearly the same text. Labels are
-    reported as contradictory if they differ between tasks of nearly the same text, or of the same structure. DIR may
-    hold text, JSON, JSON lines, Parquet, PDDL or task folders. All definitions are in docs/near-duplicates.md.
+    A task is a duplicate of an earlier one if both have the same structure and nearly the same text. Labels (danger
+    type, danger group, entity in danger, avoidability) are reported as contradictory if two tasks with nearly the same
+    text, or with the same structure, have different ones. DIR may hold text, JSON, JSON lines, Parquet, PDDL or task
+    folders. All definitions are in docs/near-duplicates.md.
 
     Exit code 1 if there is a duplicate, a contradiction between nearly equal texts, a task that overlaps with the other
     corpus or whose structure occurs there, or something that cannot be read. Exit code 3 if there is no task, or

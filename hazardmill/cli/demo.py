@@ -61,10 +61,10 @@ _ONE_KIND: Final = 0.8
 def demo(out: Path, cross_check: float, as_json: bool) -> None:
     """Run the shipped samples through the whole pipeline, offline: no key, no network, no cost.
 
-    The answers of a language model to the samples are recorded; everything else is computed anew. The records become
+    The answers of a language model are replayed from recordings; everything else is computed anew. The records become
     tasks and a report; the tasks that two reviewers (language models too) approved become a release, and two rule-based
-    planners are scored on it. Because a model wrote the code that is run, nothing is run without a working jail; the
-    exit code is then 1.
+    planners are scored on it. The code that is run was written by a model, so without a working jail the command runs
+    nothing and exits with code 1.
     """
     clock = _Clock()
     config, reviews = _find_recordings(cross_check)

@@ -26,7 +26,7 @@ from hazardmill.cli.lazy import LazyGroup
         "score": ("hazardmill.cli.evaluate.run:score", "Score plans or answers from a file, without asking a model."),
         "stats": (
             "hazardmill.cli.evaluate.stats:stats",
-            "Compare models' scores: scaling, correlations, shifts, and thinking models with their bases.",
+            "Compare models: scaling, correlations, effects of thinking.",
         ),
     },
     epilog="Example: hazardmill evaluate score --release releases/1.0.0 --plans plans.jsonl",
@@ -97,7 +97,7 @@ def review() -> None:
     addresses={
         "compare": (
             "hazardmill.cli.run.compare:compare",
-            "Compare two runs on the same records, such as by prompt, model or format.",
+            "Compare two runs that differ in prompt, model or format.",
         ),
         "estimate": (
             "hazardmill.cli.run.estimate:estimate",
@@ -106,7 +106,7 @@ def review() -> None:
         "generate": ("hazardmill.cli.run.generate:generate", "Turn records of one or more sources into tasks."),
         "list": (
             "hazardmill.cli.run.list:list_runs",
-            "List the runs of a store, oldest first: state, outcomes, own cost, duration, parent.",
+            "List the runs of a store, oldest first, with outcomes and cost.",
         ),
         "preview": (
             "hazardmill.cli.run.preview:preview",
@@ -174,7 +174,7 @@ def sources() -> None:
         ),
         "verify": (
             "hazardmill.cli.store:verify",
-            "Check every file of the store, and that no row refers to a missing one.",
+            "Check that all files are intact and no required row is missing.",
         ),
     },
     epilog="Example: hazardmill store verify --store demo-out/store",

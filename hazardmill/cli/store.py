@@ -27,10 +27,11 @@ from hazardmill.verification.stored import findings_in_store
 @store_option
 @json_option
 def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
-    """Check every file of the store, and that no row refers to a missing one.
+    """Check that all files are intact and no required row is missing.
 
-    The command cannot notice that whole commits are missing from the end, as in an older copy of the store: check that
-    the last commit reported is the last one you made. Exit code 1 if something is wrong.
+    A row is required if another row depends on it. The command cannot detect that the most recent commits are missing
+    altogether, as in an outdated copy of the store. To rule that out, compare the last commit that it reports with the
+    last one you know of. Exit code 1 if something is wrong.
     """
     opened = open_store(store_path)
     findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(findings_in_store(opened) if deep else ())]

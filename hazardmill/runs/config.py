@@ -51,7 +51,11 @@ class RunConfig(GenerationOptions, ModelAccess):
     models: Models = Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL)
     sample: Annotated[
         int,
-        Field(ge=0, description="Number of the draw: a new number asks for every answer again."),
+        Field(
+            ge=0,
+            description="Any number; with one that has not been used before, every answer is requested from the model "
+            "again instead of being taken from the ledger.",
+        ),
         RunOption(),
     ] = 0
 

@@ -50,10 +50,10 @@ def difficulty(
     """Measure how hard tasks are, for a panel of models and intrinsically.
 
     RESULTS are folders or files of rows written by `evaluate run` or `score`. A task is hard if the panel's mean score
-    (0 infeasible, 1 feasible, 2 safe) is at most 0.8. A task that some member of the panel did not answer is in no
-    split. The rows also give the intrinsic difficulty of each task: lengths, choices, and expansions of exact search.
-    The splits are Parquet files with licences, which can be added to the release as a config. More is in
-    docs/evaluation-abilities.md.
+    (0 infeasible, 1 feasible, 2 safe) is at most 0.8, and otherwise easy. Hard and easy tasks form two splits; a task
+    that some model of the panel did not answer is in neither. The rows also give the intrinsic difficulty of each task:
+    lengths, choices, and expansions of exact search. The splits are Parquet files with licences, which can be added to
+    the release as a config. More is in docs/evaluation-abilities.md.
     """
     release = load_release(release_name)
     rows = read_panel(results, release)

@@ -41,7 +41,8 @@ def figures_options(function: Callable[P, R]) -> Callable[P, R]:
         click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
-            help="Folder for rows and figures [default: in evaluations/, named after everything that determines them].",
+            help="Folder for rows and figures [default: a folder in evaluations/, named by a hash of everything that "
+            "determines them].",
         ),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."),
         click.option(

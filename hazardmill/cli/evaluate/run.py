@@ -84,7 +84,8 @@ def score(
     "arms",
     type=click.Choice(["actions", "objects"]),
     multiple=True,
-    help="Also ask about each task with distractors added, to measure redundancy; repeat for several.",
+    help="Also ask about each task with such distractors added, to measure their effect on the scores; may be given "
+    "twice.",
 )
 @click.option(
     "--levels",

@@ -38,11 +38,15 @@ from hazardmill.text.printable import printable
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every bootstrap.")
 @json_option
 def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least: int, seed: int, as_json: bool) -> None:
-    """Compare models' scores: scaling, correlations, shifts, and thinking models with their bases.
+    """Compare models: scaling, correlations, effects of thinking.
 
-    RESULTS is a folder or Parquet file written by `hazardmill evaluate`. For the figures over models, a CSV table is
-    enough. Its columns are model, feasibility, safety, safety_intention (per cent) and, if known, total_params_b and
-    safety_precision. Unknown figures are null, with the reason. All definitions are in docs/evaluation-statistics.md.
+    The figures show how rates grow with the number of parameters and with one another, how thinking models differ from
+    their base models, and how the shares of danger types and other categories differ between easy and hard tasks.
+
+    RESULTS is a folder or Parquet file written by `hazardmill evaluate`. The figures that need only each model's rates
+    can also be computed from a CSV table. Its columns are model, feasibility, safety, safety_intention (per cent) and,
+    if known, total_params_b and safety_precision. Unknown figures are null, with the reason. All definitions are in
+    docs/evaluation-statistics.md.
     """  # noqa: DOC501  # the docstring is the command's help
     try:
         from hazardmill.evaluation.stats.figures import statistics

@@ -33,16 +33,23 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     type=click.Choice(_POLICIES),
     default="any-reject",
     show_default=True,
-    help="When people accept a task; `none` also releases unreviewed tasks, and the card says so.",
+    help="Rule by which the reviewers' decisions accept a task. With `none`, every task is released, whether "
+    "reviewed or not, and the card says so.",
 )
 @click.option("--run", "runs", multiple=True, help="Run to take tasks from; repeat for several [default: all].")
-@click.option("--allow-offline", is_flag=True, help="Include tasks written by our rules instead of a language model.")
+@click.option(
+    "--allow-offline",
+    is_flag=True,
+    help="Include tasks that were not written by a known language model: those written by hazardmill's rules, and "
+    "those from recordings that do not come with hazardmill.",
+)
 @click.option(
     "--local-model",
     "local_models",
     multiple=True,
     metavar="NAME",
-    help="Include answers of this model from a private address; the card names it. Repeat for several.",
+    help="Include tasks with answers from this model at a private address; the card names the model. Repeat for "
+    "several.",
 )
 @click.option("--with-answers", is_flag=True, help="Publish the models' answers verbatim, with the drafts.")
 @click.option(

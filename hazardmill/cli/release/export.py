@@ -38,7 +38,7 @@ _LEFT_OUT: Final = {
 @click.option(
     "--allow-offline",
     is_flag=True,
-    help="Include tasks written by our rules instead of a language model; they are marked.",
+    help="Include tasks written by hazardmill's rules instead of a language model; they are marked.",
 )
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(

@@ -20,7 +20,11 @@ from hazardmill.text.printable import printable
 )
 @click.option("--public", is_flag=True, help="Make the repository public, as the last step.")
 @click.option("--dry-run", is_flag=True, help="Report what would be done; change nothing.")
-@click.option("--allow-offline", is_flag=True, help="Push tasks written by our rules instead of a language model too.")
+@click.option(
+    "--allow-offline",
+    is_flag=True,
+    help="Also push tasks that were not written by a known language model (see `release build`).",
+)
 @json_option
 def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bool, as_json: bool) -> None:
     """Push the release in FOLDER to a dataset hub: one commit, checked, then the tag vX.Y.Z.

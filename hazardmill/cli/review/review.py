@@ -75,7 +75,8 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
     "--plans",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="Instead, assign evaluated plans (JSON lines) for the intent check; --tasks is the number of plans.",
+    help="Instead, assign evaluated plans (JSON lines) to reviewers, who judge whether the planner avoided the danger "
+    "on purpose; --tasks is then the number of plans.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random choice.")
 @click.option("--dry-run", is_flag=True, help="Only report what would be assigned.")
@@ -147,7 +148,7 @@ def _print_batch(given: BatchSummary, dry: bool) -> None:
     type=click.Choice(_POLICIES),
     default="any-reject",
     show_default=True,
-    help="When people accept a task.",
+    help="Rule by which the reviewers' decisions accept a task.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @folder_option

@@ -45,7 +45,7 @@ _EXAMPLES: Final = 20
     type=click.Choice(["any-reject", "majority", "adjudicated"]),
     default="any-reject",
     show_default=True,
-    help="When people accept a task.",
+    help="Rule by which the reviewers' decisions accept a task.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @store_option
@@ -60,7 +60,7 @@ def compare(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare two runs on the same records, such as by prompt, model or format.
+    """Compare two runs that differ in prompt, model or format.
 
     Records that both runs have finished are compared in pairs, with paired intervals and McNemar's exact test. Both
     runs must be in one store. Exit code 3 if they have no record in common.

@@ -33,8 +33,8 @@ def generate(
 ) -> None:
     """Turn records of one or more sources into tasks.
 
-    `hazardmill run estimate`, with the same options, predicts the cost. With --budget-usd no request is sent that could
-    cost more than is left: the run stops, and `run resume` with a larger budget continues it.
+    `hazardmill run estimate`, with the same options, predicts the cost. With --budget-usd, a request that could cost
+    more than is left of the budget is not sent. The run stops instead; `run resume` with a larger budget continues it.
     """
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.config import new_config

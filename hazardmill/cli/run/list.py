@@ -18,7 +18,11 @@ from hazardmill.store_access import open_store
 @store_option
 @json_option
 def list_runs(store_path: Path | None, as_json: bool) -> None:
-    """List the runs of a store, oldest first: state, outcomes, own cost, duration, parent."""
+    """List the runs of a store, oldest first, with outcomes and cost.
+
+    Each line also has state, time of start and duration, and names the parent if the run is a child
+    (`run resume --child`). The cost of a child does not include that of its parent.
+    """
     runs = summarize_runs(open_store(store_path))
     if as_json:
         print_json([_flat(run) for run in runs])

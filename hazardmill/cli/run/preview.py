@@ -61,8 +61,8 @@ def preview(
 
     Takes the same options as `run generate`. Each record goes through all stages, and each step is shown as it comes:
     the record, the danger found in it, the code of each draft, what each check and the judge said, and both plans.
-    Requests are paid for. Nothing is stored unless --keep is given; the preview is then stored as a run like any other,
-    and its answers are not paid for again.
+    The requests cost money, as in a real run. Nothing is stored unless --keep is given; the preview is then stored as a
+    run like any other, and its answers are not paid for again.
     """  # noqa: DOC501  # the docstring is the command's help
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")

@@ -25,8 +25,9 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
     """Execute the drafts of runs again, and compare the results with the store.
 
     Every verdict and proof is compared; nothing is written. Without RUN_ID all runs are checked. A difference means
-    that another version or a machine with less time or memory made the verdict, or that something is damaged. Equal
-    verdicts give the same digest on every machine. To spread the work over several machines, see docs/scaling.md.
+    that the stored verdict was made by another version of hazardmill or with less time or memory, or that something is
+    damaged. Equal verdicts give the same digest on every machine. To spread the work over several machines, see
+    docs/scaling.md.
 
     Exit code 1 if anything differs, or if there is no jail here; 3 if there is no draft to check.
     """

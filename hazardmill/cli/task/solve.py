@@ -46,7 +46,7 @@ def solve(name: str, engine: Choice, limit: int, timeout: float, store_path: Pat
     """Find the shortest safe and unsafe plans, or prove that there are none.
 
     TASK is a task folder, a task.json, or the id of a stored task. Exit code 1 if either plan is missing, because there
-    is none or the search was refused; 3 if TASK cannot be read.
+    is none, or because the search reached a limit or was too large to start; 3 if TASK cannot be read.
     """
 
     def search(document: Document, limit: int, timeout_s: float | None) -> PartialSearch:
