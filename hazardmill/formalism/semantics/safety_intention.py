@@ -1,8 +1,8 @@
 """Safety intention: what a plan would have done, had each action been possible (relaxed execution).
 
-Ungroundable actions are skipped. Before each other action its precondition is *forced*; then its effects and danger
-entries fire, read in the forced state. Safety intention holds iff the danger at the end is within the limit. The
-rules of forcing are in ``docs/formalism.md``.
+Ungroundable actions are skipped. For each of the remaining actions, the precondition is first *forced*; then the
+action's effects and danger entries fire, read in the forced state. Safety intention holds iff the danger at the end is
+within the limit. The rules of forcing are in ``docs/formalism.md``.
 """
 
 from __future__ import annotations
