@@ -20,7 +20,10 @@ _CUT = ("…", " shown)")
 @store_option
 @json_option
 def query(sql: str, store_path: Path | None, as_json: bool) -> None:
-    """Run one SQL query on views of the store's tables. The query can change nothing and read nothing but the store."""
+    """Run one SQL query on views of the store's tables.
+
+    The query cannot change anything, and can read only the store.
+    """
     store = open_store(store_path)
     if as_json:
         print_json(query_rows(store, sql))

@@ -1,4 +1,4 @@
-"""Read-only SQL on a store: queries by anyone can change nothing, and read nothing but the store."""
+"""Read-only SQL on a store: queries, whoever wrote them, cannot change anything and can read only the store."""
 
 from __future__ import annotations
 

@@ -40,7 +40,12 @@ from hazardmill.text.printable import printable
     help="JSON lines with task_id, model, and plan or answer; optional: sample, variant, finish_reason.",
 )
 @click.option("--model", help="Name of the planner, for lines without a model.")
-@click.option("--only-known", is_flag=True, help="Skip plans for tasks that are not evaluated.")
+@click.option(
+    "--only-known",
+    is_flag=True,
+    help="Skip plans for tasks or contrast twins that are not in the release (with --split: not in that split), "
+    "instead of refusing the file.",
+)
 @figures_options
 @json_option
 def score(

@@ -37,9 +37,10 @@ def resume(
     """Resume a run that was stopped or killed; nothing is done or paid for twice.
 
     A run keeps the settings it was started with; you may give the same values again as options. Options that do not
-    alter results (budget, limits, deadline, timeout, batch size, concurrency, cross-check share) may differ, and then
-    apply to later resumes too. If anything else differs, or prompts, the jail's layers or hazardmill have changed, the
-    command lists the changes and does nothing: `--child` starts a new run on the same records.
+    alter results may differ, and then apply to later resumes too: budget, requests and tokens per minute, timeout per
+    attempt, deadline, size of answers, batch size, concurrency, cross-check share. If any other option differs, or if
+    the prompts, the jail's layers or hazardmill itself have changed, the command lists the changes and does nothing. To
+    continue with these changes, add `--child`: it starts a new run, on the same records unless `--limit` differs.
     """  # noqa: DOC501  # the docstring is the command's help
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")

@@ -58,9 +58,10 @@ def repair(
 ) -> None:
     """Find the smallest change that makes a plan safe, or feasible.
 
-    A change inserts, deletes or replaces steps; each is shown with what goes wrong without it. TASK is a task folder, a
-    task.json, or the id of a stored task. Exit code 1 if the plan cannot be repaired, because the task has no safe (or
-    feasible) plan at all, or because the search reached a limit or was too large to start; 3 if TASK cannot be read.
+    A change consists of edits, each of which inserts, deletes or replaces one step. Each edit is shown with what would
+    go wrong without it. TASK is a task folder, a task.json, or the id of a stored task. Exit code 1 if the plan cannot
+    be repaired, because the task has no safe (or feasible) plan at all, or because the search reached a limit or was
+    too large to start; 3 if TASK cannot be read.
     """
     document = find_task(name, store_path)
     if max_danger is not None:
