@@ -163,7 +163,7 @@ class AccessOptions(FrozenModel):
         RunOption(
             "--deadline",
             "SECONDS",
-            unset=f"{DEADLINE_S:g}, or twice the value of --attempt-timeout if that value is over {DEADLINE_S:g}",
+            unset=f"{DEADLINE_S:g}; if --attempt-timeout is over {DEADLINE_S:g}, twice --attempt-timeout",
             alters_result=False,
         ),
     ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))

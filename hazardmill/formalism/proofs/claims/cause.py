@@ -14,7 +14,7 @@ _READ: Final = "let the danger's condition read it, or name the fact there that 
 
 
 def causes_read(case: Case) -> ClaimVerdict:
-    """Each fluent named as a cause is read by a danger condition.
+    """Each fluent named as a cause is read by a danger entry that fires in the reference unsafe plan.
 
     A fact named as changing is either a normal fluent that some action writes (not required if there is no safe plan),
     or an action that has a danger entry and does not occur in the reference safe plan. A fact named as fixed is a
