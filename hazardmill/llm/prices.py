@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -67,9 +68,7 @@ class Prices:
         import yaml
 
         try:
-            read = yaml.safe_load(path.read_text(encoding="utf-8"))
-            # Strict, because YAML has its own types: `yes` is not a price of 1 USD, and 0 is not a day in 1970.
-            listed = TypeAdapter(list[Price]).validate_python(read, strict=True)
+            listed = _read_list(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:
             detail = _first(error) if isinstance(error, ValidationError) else str(error)
             raise SettingsError(
@@ -194,6 +193,15 @@ def max_tokens(request: Request) -> int | None:
     limits = [request.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
     # Some servers accept -1 for no limit.
     return max((n for n in limits if isinstance(n, int) and not isinstance(n, bool) and n > 0), default=None)
+
+
+# A command loads the list for each part that needs it, and a process may run many commands.
+@lru_cache(maxsize=2)
+def _read_list(text: str) -> tuple[Price, ...]:
+    import yaml
+
+    # Strict, because YAML has its own types: `yes` is not a price of 1 USD, and 0 is not a day in 1970.
+    return tuple(TypeAdapter(list[Price]).validate_python(yaml.safe_load(text), strict=True))
 
 
 def _cost(tokens: int | None, usd_per_million: float) -> float | None:

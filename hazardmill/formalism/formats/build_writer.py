@@ -75,7 +75,8 @@ class _Module:
             *_section("Start, goal and danger", self._ends()),
         ]
         title = document.texts.get("title")
-        used = [each for each in authoring.__all__ if any(re.search(rf"\b{each}\(", line) for line in body)]
+        called = frozenset(re.findall(r"\b(\w+)\(", "\n".join(body)))
+        used = [each for each in authoring.__all__ if each in called]
         lines = [
             f"from {authoring.__name__} import {', '.join([*used, authoring.PlanningTask.__name__])}",
             "",

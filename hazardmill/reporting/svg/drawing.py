@@ -197,7 +197,7 @@ def blank_unprintable(text: str) -> str:
 
     An SVG file may not hold some of them, and nobody sees the others. Line ends become blanks too.
     """
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _inline(svg: str, name: str, alt: str, width: float, height: float) -> str:

@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -65,7 +66,13 @@ def answer_of(task: TaskDraft, fault: AuthorFault | None, *, outline: bool = Fal
 
 
 def _module(task: TaskDraft) -> str:
-    return task_code(document_of(Outline.model_validate_json(task.write())))
+    return _module_of(task.write())
+
+
+# Whoever continues from a draft writes the versions before it again.
+@lru_cache(maxsize=1024)
+def _module_of(outline: str) -> str:
+    return task_code(document_of(Outline.model_validate_json(outline)))
 
 
 def fault_plan(draws: Draws) -> list[AuthorFault]:
