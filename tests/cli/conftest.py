@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar, cast
 
 import pytest
 from evaluation.scripted_models import ScriptedModels
@@ -37,6 +38,31 @@ class Ended:
 
 
 Hazardmill = Callable[..., Ended]
+T = TypeVar("T")
+
+
+class OnceASession:
+    """Fills a test's working folder with what some commands leave there: run for the first test, copied for the others.
+
+    What a copy cannot have is not to be asked of it: processes that still run, and the time of the commands.
+    """
+
+    _made: ClassVar[dict[str, tuple[Path, object]]] = {}
+    """By name: the folder that is copied, and what was returned."""
+
+    def __init__(self, folder: Path, new_folder: Callable[[str], Path]) -> None:
+        self._folder = folder
+        self._new_folder = new_folder
+
+    def __call__(self, name: str, make: Callable[[], T]) -> T:
+        """Return what ``make`` returned for the first test that named it so, with what that left in its folder."""
+        if name not in self._made:
+            assert not any(self._folder.iterdir()), "what was there before would be copied too"
+            returned = make()
+            self._made[name] = shutil.copytree(self._folder, self._new_folder("made") / "folder"), returned
+        else:
+            shutil.copytree(self._made[name][0], self._folder, dirs_exist_ok=True)
+        return cast("T", self._made[name][1])
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +91,11 @@ def hazardmill(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
         return Ended(code if isinstance(code, int) else 0, out, err)
 
     return run
+
+
+@pytest.fixture
+def once(empty_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> OnceASession:
+    return OnceASession(empty_folder, tmp_path_factory.mktemp)
 
 
 @pytest.fixture

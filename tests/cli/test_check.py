@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S
 
 from hazardmill.cli import ticker
 from hazardmill.errors import JailUnavailable, SandboxError, StoreError
@@ -198,18 +198,25 @@ def test_with_json_a_line_now_and_then_says_how_far_it_is(
 
 
 def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = [written(ENDLESS, "1.py"), *(written(SOUP, f"{number}.py") for number in range(2, 8))]
+    paths = [written(faulty("policy"), "1.py"), *(written(SOUP, f"{number}.py") for number in range(2, 8))]
     arrived: list[int] = []
-    receive = batch_check._result
+    receive, hand_over = batch_check._result, batch_check._hand_over
+    handed: list[Iterator[tuple[int, FileToCheck]]] = []
 
     def noted(line: Connection) -> tuple[int, CheckedFile]:
         number, result = receive(line)
         arrived.append(number)
         return number, result
 
+    def first_file_last(line: Connection, waiting: Iterator[tuple[int, FileToCheck]]) -> None:
+        if not handed:
+            first = next(waiting)
+            handed.append(chain(waiting, [first]))
+        hand_over(line, handed[0])
+
     monkeypatch.setattr(batch_check, "_result", noted)
-    # As long as the others need, on whatever machine.
-    results = list(check_files([work(path) for path in paths], CheckSettings(seconds=PATIENCE_S / 12), 2))
+    monkeypatch.setattr(batch_check, "_hand_over", first_file_last)
+    results = list(check_files([work(path) for path in paths], CheckSettings(), 2))
     assert arrived.index(0) > 0
     assert [result.file for result in results] == [path.name for path in paths]
     assert [result.accepted for result in results] == [False] + [True] * 6

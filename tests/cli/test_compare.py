@@ -4,20 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Hazardmill
+from .conftest import Hazardmill, OnceASession
 
 
 @pytest.fixture
-def runs(hazardmill: Hazardmill, neiss: Path, project: Path) -> None:
+def runs(hazardmill: Hazardmill, neiss: Path, project: Path, once: OnceASession) -> None:
     """Runs `a` and `b`, which is `a` with another draw, and `c`, on a record of another source."""
     bddl = project / "sources" / "bddl" / "sample"
-    for run_id, source, path, limit, sample in (
-        ("a", "neiss", neiss, 3, 0),
-        ("b", "neiss", neiss, 3, 1),
-        ("c", "bddl", bddl, 1, 0),
-    ):
-        words = ("--source", source, "--input", path, "--limit", limit, "--sample", sample, "--run-id", run_id)
-        assert hazardmill("run", "generate", *words, "--store", "s", "--json").code == 0
+
+    def three() -> None:
+        for run_id, source, path, limit, sample in (
+            ("a", "neiss", neiss, 3, 0),
+            ("b", "neiss", neiss, 3, 1),
+            ("c", "bddl", bddl, 1, 0),
+        ):
+            words = ("--source", source, "--input", path, "--limit", limit, "--sample", sample, "--run-id", run_id)
+            assert hazardmill("run", "generate", *words, "--store", "s", "--json").code == 0
+
+    once("three runs to compare", three)
 
 
 def test_two_runs_are_compared_in_words_as_json_and_as_a_page(runs: None, hazardmill: Hazardmill) -> None:

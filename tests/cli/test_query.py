@@ -8,14 +8,15 @@ import pytest
 
 from hazardmill.store.store import Store
 
-from .conftest import Hazardmill
+from .conftest import Hazardmill, OnceASession
 
 STORE = Path("generated", "store")
 
 
 @pytest.fixture(autouse=True)
-def ingested(hazardmill: Hazardmill, neiss: Path) -> None:
-    assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 2, "--store", "generated/store").code == 0
+def ingested(hazardmill: Hazardmill, neiss: Path, once: OnceASession) -> None:
+    words = ("ingest", "--source", "neiss", neiss, "--limit", 2, "--store", "generated/store")
+    assert once("two records", lambda: hazardmill(*words)).code == 0
 
 
 def test_rows_come_as_json(hazardmill: Hazardmill) -> None:

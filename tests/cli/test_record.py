@@ -13,7 +13,7 @@ from hazardmill.llm import prompts as prompts_module
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
 
-from .conftest import Ended, Hazardmill
+from .conftest import Ended, Hazardmill, OnceASession
 
 COMPARED = ("records", "dangers", "drafts", "checks", "tasks", "outcomes")
 ORIGIN = {"backend", "model_asked", "identities", "prompt_hash", "document"}
@@ -33,10 +33,14 @@ def generate(hazardmill: Hazardmill, neiss: Path) -> Hazardmill:
 
 
 @pytest.fixture
-def recorded(generate: Hazardmill, hazardmill: Hazardmill) -> Ended:
+def recorded(generate: Hazardmill, hazardmill: Hazardmill, once: OnceASession) -> Ended:
     """A run in the store `first`, and its recording in `recordings`."""
-    generate("--model", "offline-author", "--store", "first", "--run-id", "one")
-    return hazardmill("run", "record", "one", "--store", "first", "--out", "recordings", "--json")
+
+    def record() -> Ended:
+        generate("--model", "offline-author", "--store", "first", "--run-id", "one")
+        return hazardmill("run", "record", "one", "--store", "first", "--out", "recordings", "--json")
+
+    return once("recording", record)
 
 
 def replayed(generate: Hazardmill, *words: object, store: str = "again", limit: int = 4) -> Ended:

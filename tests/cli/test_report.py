@@ -6,14 +6,17 @@ import pytest
 
 from hazardmill.store.store import Store
 
-from .conftest import Hazardmill
+from .conftest import Hazardmill, OnceASession
 
 
 @pytest.fixture
-def ran(hazardmill: Hazardmill, neiss: Path) -> None:
-    for run_id, limit in (("first", 2), ("second", 4)):
-        words = ("--source", "neiss", "--input", neiss, "--limit", limit, "--run-id", run_id, "--store", "s", "--json")
-        assert hazardmill("run", "generate", *words).code == 0
+def ran(hazardmill: Hazardmill, neiss: Path, once: OnceASession) -> None:
+    def two_runs() -> None:
+        for run_id, limit in (("first", 2), ("second", 4)):
+            words = ("--source", "neiss", "--input", neiss, "--limit", limit, "--run-id", run_id, "--store", "s")
+            assert hazardmill("run", "generate", *words, "--json").code == 0
+
+    once("two runs", two_runs)
 
 
 @pytest.mark.usefixtures("ran")
@@ -64,10 +67,11 @@ def test_an_unknown_run_and_a_store_without_runs_are_bad_input(hazardmill: Hazar
 
 
 @pytest.fixture
-def two_sources(hazardmill: Hazardmill, neiss: Path, project: Path) -> None:
+def two_sources(hazardmill: Hazardmill, neiss: Path, project: Path, once: OnceASession) -> None:
     bddl = project / "sources" / "bddl" / "sample"
     words = ("--source", "neiss", "--source", "bddl", "--input", f"neiss={neiss}", "--input", f"bddl={bddl}")
-    ended = hazardmill("run", "generate", *words, "--limit", 4, "--run-id", "both", "--store", "s", "--json")
+    words += ("--limit", 4, "--run-id", "both", "--store", "s", "--json")
+    ended = once("a run of two sources", lambda: hazardmill("run", "generate", *words))
     assert ended.code == 0, ended.err
 
 

@@ -8,12 +8,19 @@ import pytest
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
-from .conftest import Hazardmill
+from .conftest import Hazardmill, OnceASession
 
 
 @pytest.fixture(autouse=True)
-def ingested(hazardmill: Hazardmill, neiss: Path) -> None:
-    assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 2, "--store", "s").code == 0
+def stores(hazardmill: Hazardmill, neiss: Path, once: OnceASession) -> None:
+    """Two records in the store `s`, and in `g` a whole run of six in three batches."""
+
+    def both() -> None:
+        assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 2, "--store", "s").code == 0
+        words = ("--source", "neiss", "--input", neiss, "--limit", 6, "--batch-size", 2, "--run-id", "whole")
+        assert hazardmill("run", "generate", *words, "--store", "g").code == 0
+
+    once("store of records and of a run", both)
 
 
 def test_verify_is_quiet_about_a_good_store(hazardmill: Hazardmill) -> None:
@@ -53,10 +60,7 @@ def test_a_folder_that_is_no_store_is_named(verb: str, hazardmill: Hazardmill, e
 
 
 @pytest.fixture
-def generated(hazardmill: Hazardmill, neiss: Path) -> Store:
-    """A whole run of six records in three batches."""
-    words = ("--source", "neiss", "--input", neiss, "--limit", 6, "--batch-size", 2, "--run-id", "whole")
-    assert hazardmill("run", "generate", *words, "--store", "g").code == 0
+def generated() -> Store:
     return Store.open("g")
 
 

@@ -8,17 +8,21 @@ import pytest
 
 from hazardmill.report.why.model import Story
 
-from .conftest import Hazardmill
+from .conftest import Hazardmill, OnceASession
 
 RUN = ("run", "generate", "--source", "neiss", "--limit", 4, "--run-id", "mill", "--store", "store", "--json")
 
 
 @pytest.fixture
-def outcomes(hazardmill: Hazardmill, neiss: Path) -> dict[str, dict[str, Any]]:
+def outcomes(hazardmill: Hazardmill, neiss: Path, once: OnceASession) -> dict[str, dict[str, Any]]:
     """What came of four records of the shipped sample, by the offline author."""
-    assert hazardmill(*RUN, "--input", neiss).code == 0
-    rows = hazardmill("query", "select record_id, outcome, task_id from outcomes", "--store", "store", "--json").json
-    return {row["record_id"]: row for row in rows}
+
+    def run() -> dict[str, dict[str, Any]]:
+        assert hazardmill(*RUN, "--input", neiss).code == 0
+        sql = "select record_id, outcome, task_id from outcomes"
+        return {row["record_id"]: row for row in hazardmill("query", sql, "--store", "store", "--json").json}
+
+    return once("a run to ask why of", run)
 
 
 def test_a_task_is_told_as_text_as_json_and_as_a_page(
