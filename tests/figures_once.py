@@ -25,6 +25,11 @@ def _draw_once(name: str, title: str, alt: str, height: float, paint: Callable[[
     return _drawn[key]
 
 
+def forget_figures() -> None:
+    """Have every figure drawn once more."""
+    _drawn.clear()
+
+
 @pytest.fixture(scope="package", autouse=True)
 def _figures_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

@@ -5,7 +5,9 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from operator import add
 from pathlib import Path
+from string import ascii_letters, ascii_lowercase, digits
 from typing import Any
 from xml.etree import ElementTree
 
@@ -348,8 +350,9 @@ def test_no_source_takes_the_key_of_all() -> None:
     assert key("cost", "all").startswith("cost-all-")
 
 
-names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", fullmatch=True)
-sources = st.from_regex(r"[a-z][a-z0-9_]{0,150}", fullmatch=True)
+# Of the letters that they may have; a regular expression takes ten times as long to draw.
+names = st.builds(add, st.sampled_from(ascii_letters + digits), st.text(f"{ascii_letters}{digits}._-", max_size=99))
+sources = st.builds(add, st.sampled_from(ascii_lowercase), st.text(f"{ascii_lowercase}{digits}_", max_size=150))
 
 
 @given(names, names)

@@ -140,7 +140,7 @@ def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(st
     texts = [" ".join(random.choices("abcdefghijklmn", k=12)) for _ in range(4)]
     pool, found = DuplicatePool(), []
     kept = KeptTasks(store, "r1")
-    for number in range(120):
+    for number in range(70):
         value = scrambled(random.choice(values), random)
         told = {"robot_task": edited(random.choice(texts), random.randint(0, 6), random)}
         task_id = f"t{number}"
@@ -153,7 +153,7 @@ def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(st
             twin = pool.add(task_id, value, told)
             assert (twin and twin.task_id) == (repeated and repeated.task_id)
             found.append(twin)
-    assert 20 < sum(twin is not None for twin in found) < 110
+    assert 12 < sum(twin is not None for twin in found) < 64
 
 
 @pytest.mark.parametrize(("one_by_one", "readings"), [(2, 2), (0, 1)])
@@ -291,13 +291,18 @@ def ends(store: Store) -> dict[str, tuple[str, str | None, str]]:
     }
 
 
+_WHOLE: list[Store] = []
+
+
 @pytest.fixture
-def whole(tmp_path: Path, notes: Path, use: Use, use_model: UseModel) -> Store:
-    """Of a run that nobody disturbed."""
-    use_model()
-    store = Store.open(tmp_path / "whole", create=True)
-    worked(started(store, notes, use))
-    return store
+def whole(tmp_path_factory: pytest.TempPathFactory, notes: Path, use: Use, use_model: UseModel) -> Store:
+    """Of a run that nobody disturbed: worked through for the first test, and only read afterwards."""
+    if not _WHOLE:
+        use_model()
+        store = Store.open(tmp_path_factory.mktemp("whole") / "store", create=True)
+        worked(started(store, notes, use))
+        _WHOLE.append(store)
+    return _WHOLE[0]
 
 
 def test_a_run_keeps_no_task_of_a_known_structure_in_nearly_the_same_words(whole: Store) -> None:
