@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,10 @@ UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
 """Characters that nobody sees or that UTF-8 cannot encode. Blanks of other kinds stay: a page shows them as blanks."""
 
 
+# Each environment compiles the templates anew.
+@cache
 def environment(*folders: Path) -> Environment:
-    """Return a Jinja environment that finds templates in ``folders``, then among the shared ones.
+    """Return the Jinja environment that finds templates in ``folders``, then among the shared ones.
 
     Everything that a template inserts is escaped, and characters that would steer the reader's screen are written out
     as Python escapes. A name that a template does not get is an error (``jinja2.UndefinedError``), never empty text.

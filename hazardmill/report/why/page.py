@@ -45,6 +45,7 @@ def render_page(story: Story) -> str:
     The page's own security policy allows its style sheet, by hash, and nothing else.
     """
     templates = environment(_OWN)
+    # The environment is that of the last page; nobody else has one of this folder.
     templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalize}
     style = "\n" + "".join(path.read_text(encoding="utf-8") for path in _STYLES)
     return templates.get_template("why.html.j2").render(
