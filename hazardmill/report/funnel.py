@@ -214,10 +214,13 @@ def funnel(
     outcomes = select(connection, _OUTCOMES, run_ids)
     begun = {(row["run_id"], row["source"]): row["count"] for row in select(connection, _BEGUN, run_ids)}
     records = _records(select(connection, _RUNS, run_ids), begun)
-    rejects = _by_source(select(connection, _REJECTS, run_ids))
-    refused_here = {row["source"] for row in select(connection, _REJECTED_HERE, run_ids)}
+    refused = select(connection, _REJECTS, run_ids)
+    rejects = _by_source(refused)
+    refused_here = {row["source"] for row in refused if row["here"]}
     dangers = _by_source(select(connection, _DANGERS, run_ids))
-    drafts = _by_source(select(connection, _DRAFTS, run_ids))
+    made = select(connection, _DRAFTS, run_ids)
+    drafts = _sum_by(made, "source", "made")
+    accepted_at = {row["number"]: row["accepted"] for row in select(connection, _ACCEPTED_AT, run_ids)}
     names = sorted({*records, *(source for _, source in begun), *refused_here})
     sources = {
         name: _counts(
@@ -230,13 +233,13 @@ def funnel(
         )
         for name in names
     }
-    tasks = select(connection, _TASKS, run_ids)[0]["count"]
+    tasks = sum(accepted_at.values())
     return Funnel(
         run_ids=tuple(run_ids),
         sources=sources,
         losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
-        drafts=_yields(select(connection, _YIELD, run_ids), select(connection, _ACCEPTED_AT, run_ids)),
+        drafts=_yields(_sum_by(made, "number", "made"), _sum_by(made, "number", "passed"), accepted_at),
         structures=(
             StructureVariety(tasks=0, distinct=0, commonest=0, effective=None, unknown=tasks)
             if structure is None
@@ -262,26 +265,30 @@ _BEGUN: Final = f"""
     ) GROUP BY run_id, source
 """
 _RUNS: Final = f"SELECT run_id, selection FROM runs WHERE {_MINE} AND kind = 'generate' AND selection IS NOT NULL"
-_REJECTS: Final = "SELECT source, count(*) AS count FROM rejects GROUP BY source"
-_REJECTED_HERE: Final = f"SELECT DISTINCT source FROM rejects WHERE {_MINE}"
+_REJECTS: Final = f"SELECT source, count(*) AS count, bool_or({_MINE}) AS here FROM rejects GROUP BY source"
 _DANGERS: Final = f"""
     SELECT source, count(*) AS count FROM dangers WHERE {_MINE} AND danger_type IS NOT NULL GROUP BY source
 """
-_DRAFTS: Final = f"SELECT source, count(*) AS count FROM drafts WHERE {_MINE} GROUP BY source"
+_DRAFTS: Final = f"""
+    SELECT source, draft AS number, count(*) AS made, count(*) FILTER (accepted) AS passed FROM drafts
+    WHERE {_MINE} GROUP BY source, draft
+"""
 _DRAFT_FAILURES: Final = f"""
     SELECT failed_check AS check, failed_reason AS reason, count(*) AS count FROM drafts
     WHERE {_MINE} AND NOT accepted GROUP BY ALL ORDER BY count DESC, failed_check, failed_reason
 """
-_YIELD: Final = f"""
-    SELECT draft AS number, count(*) AS made, count(*) FILTER (accepted) AS passed FROM drafts
-    WHERE {_MINE} GROUP BY draft
-"""
 _ACCEPTED_AT: Final = f"SELECT draft AS number, count(*) AS accepted FROM tasks WHERE {_MINE} GROUP BY draft"
-_TASKS: Final = f"SELECT count(*) AS count FROM tasks WHERE {_MINE}"
 
 
 def _by_source(rows: list[Row]) -> dict[str, int]:
     return {row["source"]: row["count"] for row in rows}
+
+
+def _sum_by(rows: Iterable[Row], key: str, column: str) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for row in rows:
+        found[row[key]] += row[column]
+    return found
 
 
 def _records(runs: list[Row], begun: Mapping[tuple[str, str], int]) -> Counter[str]:
@@ -329,16 +336,16 @@ def _sentence(said: str | None) -> str | None:
     return words[:1].upper() + words[1:] or None
 
 
-def _yields(made: list[Row], accepted: list[Row]) -> tuple[DraftYield, ...]:
-    by_number = {row["number"]: row for row in made}
-    tasks = {row["number"]: row["accepted"] for row in accepted}
-    last = max([MAX_DRAFTS, *by_number])
+def _yields(
+    made: Mapping[int, int], passed: Mapping[int, int], accepted: Mapping[int | None, int]
+) -> tuple[DraftYield, ...]:
+    last = max([MAX_DRAFTS, *made])
     return tuple(
         DraftYield(
             number=number,
-            made=by_number[number]["made"] if number in by_number else 0,
-            passed=by_number[number]["passed"] if number in by_number else 0,
-            accepted=tasks.get(number, 0),
+            made=made.get(number, 0),
+            passed=passed.get(number, 0),
+            accepted=accepted.get(number, 0),
         )
         for number in range(1, last + 1)
     )
