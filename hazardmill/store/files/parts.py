@@ -1,4 +1,4 @@
-"""Parts: immutable zstd Parquet files of one table each."""
+"""Parts: immutable Parquet files of one table each, with zstd where it makes them smaller."""
 
 from __future__ import annotations
 
@@ -28,9 +28,18 @@ COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": T
 Condition = Mapping[str, Sequence[object]]
 """Column to the values of which a row must have one."""
 
+_SMALL_COLUMN_BYTES: Final = 2**10
+"""Size in bytes below which a column of a new part is not compressed.
+
+Setting up zstd takes more time than reading such a column, and hardly anything is saved.
+"""
+
 _LARGE_BYTES: Final = 2**18
 """Size in bytes above which a part's row groups are searched for a value before other columns are read."""
 
+
+_MANY_ROWS: Final = 2**15
+"""Rows from which on several threads find the latest of each key sooner than one."""
 
 _ROWS_AT_ONCE: Final = 1024
 """Rows of a part held in memory at a time when all of it is read."""
@@ -52,9 +61,16 @@ def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
         StoreError: The part cannot be written.
     """
     with disk_errors(path, "write the part"):
-        pq.write_table(data, path, **COMPRESSION)
+        pq.write_table(data, path, **{**COMPRESSION, "compression": _compression(data)})
         sync_file(path)
         return Part(table.name, file, data.num_rows, path.stat().st_size, hash_file(path))
+
+
+def _compression(data: pa.Table) -> dict[str, str]:
+    return {
+        name: COMPRESSION["compression"] if column.nbytes >= _SMALL_COLUMN_BYTES else "none"
+        for name, column in zip(data.column_names, data.columns, strict=True)
+    }
 
 
 def hash_file(path: Path) -> str:
@@ -84,7 +100,7 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
         CorruptStore: A part is gone or damaged.
         SchemaMismatch: A newer version of hazardmill wrote a part.
     """  # noqa: DOC501  # the kinds of StoreError are listed
-    nothing = table.schema.empty_table().select(list(columns))
+    nothing = table.no_rows.select(list(columns))
     try:
         return pa.concat_tables([nothing, _read(table, list(_open_parts(paths)), columns, where or {})])
     except StoreError:
@@ -253,7 +269,8 @@ def _last_positions(data: pa.Table, key: Sequence[str], among: pa.Array | None =
     numbered = data.select(list(key)).append_column("__position", positions)
     if among is not None:
         numbered = numbered.filter(among)
-    return numbered.group_by(list(key)).aggregate([("__position", "max")])["__position_max"]
+    grouped = numbered.group_by(list(key), use_threads=numbered.num_rows >= _MANY_ROWS)
+    return grouped.aggregate([("__position", "max")])["__position_max"]
 
 
 def _mask(data: pa.Table, last: pa.ChunkedArray) -> pa.Array:
