@@ -65,7 +65,10 @@ def main(place: str, run_id: str, groups: int, batch: int, fatal: str = "", occu
     return 0
 
 
+def run(place: str, run_id: str, groups: str, batch: str, *rest: str) -> int:
+    """The same with the words of a command."""
+    return main(place, run_id, int(groups), int(batch), *rest[:1], *map(int, rest[1:]))
+
+
 if __name__ == "__main__":
-    place, run_id, groups, batch, *rest = sys.argv[1:]
-    point = rest[:1]
-    sys.exit(main(place, run_id, int(groups), int(batch), *point, *map(int, rest[1:])))
+    sys.exit(run(*sys.argv[1:]))

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hazardmill.store import Store
+from store.children import PATH
 from store.conftest import Machine
 from store.factories import call, outcome
 from store.test_bucket_store import names, objects, time_passes, write
-from store.test_crash import PATH
 
 pytestmark = pytest.mark.full
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pyarrow.parquet as pq
 import pytest
 
 from hazardmill.store import Store
+from store.children import Child, Children
 from store.factories import outcome, row
 
-TESTS = Path(__file__).resolve().parent.parent
-PATH = os.pathsep.join([str(TESTS.parent), str(TESTS)])
+Start = Callable[..., Child]
 POINTS = [
     "journal.torn",
     "journal.write",
@@ -32,10 +29,12 @@ POINTS = [
 SEEDED = random.Random(6)
 
 
-def start(store: Store, *words: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "store.child_writer", str(store.path), *map(str, words)]
-    environment = {**os.environ, "PYTHONPATH": PATH}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+@pytest.fixture(scope="module")
+def start() -> Iterator[Start]:
+    """Starts a process of ``store.child_writer`` at a store."""
+    children = Children()
+    yield lambda store, *words: children.start(store.path, *words)
+    children.stop()
 
 
 def ids(store: Store, table: str = "outcomes", **where: str) -> list[str]:
@@ -61,7 +60,7 @@ def check_whole(store: Store, acknowledged: list[str]) -> None:
     assert store.verify_files() == []
 
 
-def kill_at(store: Store, point: str, occurrence: int) -> None:
+def kill_at(start: Start, store: Store, point: str, occurrence: int) -> None:
     child = start(store, "r1", 40, 5, point, occurrence)
     out, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
@@ -74,20 +73,20 @@ def kill_at(store: Store, point: str, occurrence: int) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_writer_killed_at(store: Store, point: str) -> None:
-    kill_at(store, point, 3)
+def test_a_writer_killed_at(start: Start, store: Store, point: str) -> None:
+    kill_at(start, store, point, 3)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("point", "occurrence"), [(point, n) for point in POINTS for n in SEEDED.sample([1, 2, *range(4, 9)], 3)]
 )
-def test_a_writer_killed_at_more_points(store: Store, point: str, occurrence: int) -> None:
-    kill_at(store, point, occurrence)
+def test_a_writer_killed_at_more_points(start: Start, store: Store, point: str, occurrence: int) -> None:
+    kill_at(start, store, point, occurrence)
 
 
 @pytest.mark.parametrize("acknowledged", [1, 12])
-def test_a_writer_killed_from_outside(store: Store, acknowledged: int) -> None:
+def test_a_writer_killed_from_outside(start: Start, store: Store, acknowledged: int) -> None:
     with start(store, "r1", 100_000, 5) as child:
         assert child.stdout is not None
         heard = [child.stdout.readline().strip() for _ in range(acknowledged)]
@@ -98,7 +97,7 @@ def test_a_writer_killed_from_outside(store: Store, acknowledged: int) -> None:
     check_whole(store, [*heard, *rest.split()])
 
 
-def test_a_recovery_killed_in_the_middle_is_done_again(store: Store) -> None:
+def test_a_recovery_killed_in_the_middle_is_done_again(start: Start, store: Store) -> None:
     start(store, "r1", 8, 100, "journal.synced", 8).communicate()
     before = ids(store)
     for point in ("part.renamed", "manifest.renamed"):
@@ -109,7 +108,7 @@ def test_a_recovery_killed_in_the_middle_is_done_again(store: Store) -> None:
     check_whole(store, before)
 
 
-def test_a_file_that_may_not_grow_is_a_clear_error_and_keeps_what_was_acknowledged(store: Store) -> None:
+def test_a_file_that_may_not_grow_is_a_clear_error_and_keeps_what_was_acknowledged(start: Start, store: Store) -> None:
     child = start(store, "r1", 1000, 1000, "", 0, 20_000)
     out, err = child.communicate()
     assert child.returncode == 3
@@ -119,7 +118,7 @@ def test_a_file_that_may_not_grow_is_a_clear_error_and_keeps_what_was_acknowledg
     check_whole(store, out.split())
 
 
-def test_two_runs_write_at_once_while_another_process_reads(store: Store) -> None:
+def test_two_runs_write_at_once_while_another_process_reads(start: Start, store: Store) -> None:
     reads = 0
     with start(store, "r1", 60, 3) as first, start(store, "r2", 60, 3) as second:
         while first.poll() is None or second.poll() is None:
@@ -157,7 +156,7 @@ def fill(store: Store) -> None:
             writer.append_sync(group | {"drafts": [row("drafts", run_id=run_id, record_id=f"n:{number}")]})
 
 
-def kill_compaction_at(store: Store, point: str, occurrence: int) -> None:
+def kill_compaction_at(start: Start, store: Store, point: str, occurrence: int) -> None:
     fill(store)
     tables = ("outcomes", "drafts")
     before = [store.rows(name) for name in tables], [store.digest(run_id) for run_id in (None, "r0", "r1", "r2")]
@@ -183,17 +182,17 @@ def kill_compaction_at(store: Store, point: str, occurrence: int) -> None:
 
 
 @pytest.mark.parametrize("point", MAINTENANCE)
-def test_a_compaction_killed_at(store: Store, point: str) -> None:
-    kill_compaction_at(store, point, 1)
+def test_a_compaction_killed_at(start: Start, store: Store, point: str) -> None:
+    kill_compaction_at(start, store, point, 1)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("point", ["part.staged", "part.renamed", "part.removed", "manifest.removed"])
-def test_a_compaction_killed_at_more_points(store: Store, point: str) -> None:
-    kill_compaction_at(store, point, 2)
+def test_a_compaction_killed_at_more_points(start: Start, store: Store, point: str) -> None:
+    kill_compaction_at(start, store, point, 2)
 
 
-def test_what_a_killed_compaction_left_is_swept_by_a_recovery(store: Store) -> None:
+def test_what_a_killed_compaction_left_is_swept_by_a_recovery(start: Start, store: Store) -> None:
     fill(store)
     for point in ("part.staged", "part.renamed", "part.removed"):
         start(store, "compact", 0, 0, f"compact.{point}", 1).communicate()
@@ -202,7 +201,7 @@ def test_what_a_killed_compaction_left_is_swept_by_a_recovery(store: Store) -> N
         assert not list((store.path / ".staging").iterdir())
 
 
-def test_writer_reader_and_compaction_at_once(store: Store) -> None:
+def test_writer_reader_and_compaction_at_once(start: Start, store: Store) -> None:
     done = reads = 0
     with start(store, "r1", 90, 3) as first, start(store, "r2", 90, 3) as second:
         while first.poll() is None or second.poll() is None:
@@ -229,7 +228,7 @@ def test_writer_reader_and_compaction_at_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("point", ["kept", "manifest.renamed", "original.removed"])
-def test_a_rebuild_killed_at(store: Store, point: str) -> None:
+def test_a_rebuild_killed_at(start: Start, store: Store, point: str) -> None:
     fill(store)
     before = ids(store)
     spoilt = sorted((store.path / "drafts").iterdir())[2]
