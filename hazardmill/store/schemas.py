@@ -8,6 +8,7 @@ DuckDB and every Parquet reader can read a string.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -50,7 +51,7 @@ class Table:
     columns: tuple[Column, ...]
     volatile_key: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema of a part file."""
         return pa.schema(
@@ -58,7 +59,12 @@ class Table:
             metadata={"hazardmill_table": self.name, "hazardmill_schema": str(SCHEMA_VERSION)},
         )
 
-    @property
+    @cached_property
+    def no_rows(self) -> pa.Table:
+        """An Arrow table without rows. Making one takes about as long as reading a small part."""
+        return self.schema.empty_table()
+
+    @cached_property
     def stable_columns(self) -> tuple[str, ...]:
         """Names of the columns that a digest covers."""
         return tuple(c.name for c in self.columns if not c.volatile)

@@ -73,7 +73,7 @@ class Snapshot:
     def pending_table(self, table: Table) -> pa.Table:
         """Return the rows of a table that are still in the journal, oldest first."""
         pieces = [to_arrow(table, segment.rows(table.name)) for segment in self.pending]
-        return pa.concat_tables([table.schema.empty_table(), *pieces])
+        return pa.concat_tables([table.no_rows, *pieces])
 
 
 def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+import pyarrow as pa
 
 from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS, OUTCOMES, RECORDS, RUNS, TASKS, Table
 from hazardmill.store.snapshot import Snapshot, read_table
@@ -57,17 +59,21 @@ def standing(snapshot: Snapshot) -> Standing:
     """
     selections = _selections(snapshot)
     outcomes = {_key(row): row for row in _rows(snapshot, OUTCOMES, "outcome", "drafts", "task_id")}
-    present = {table.name: set(map(_key, _rows(snapshot, table))) for table in MADE}
-    drafts = _whole_drafts(snapshot)
+    dangers = _rows(snapshot, DANGERS, "identities")
+    drafts = _rows(snapshot, DRAFTS, "draft", "identities")
+    checks = read_table(snapshot, CHECKS, None, ["run_id", "record_id", "draft", "position"])
     tasks = {(*_key(row), row["task_id"]) for row in _rows(snapshot, TASKS, "task_id")}
+    with_dangers = set(map(_key, dangers))
+    whole_drafts = _whole_drafts(drafts, checks)
 
     def is_whole(key: Key) -> bool:
         row = outcomes.get(key)
-        if row is None or key not in present[DANGERS.name] or drafts.get(key, 0) != row["drafts"]:
+        if row is None or key not in with_dangers or whole_drafts.get(key, 0) != row["drafts"]:
             return False
         return row["outcome"] != "accepted" or (*key, row["task_id"]) in tasks
 
-    every = set().union(*present.values())
+    # Drafts and checks of every record are counted, if only as not whole.
+    every = with_dangers | whole_drafts.keys() | {key[:2] for key in tasks} | outcomes.keys()
     incomplete = frozenset(key for key in every if key[0] in selections and not is_whole(key))
     runs = {run_id for run_id, _ in every} | _paying(snapshot)
     pending = {
@@ -80,7 +86,7 @@ def standing(snapshot: Snapshot) -> Standing:
         pending,
         {run_id: ended[run_id] for run_id in sorted(runs - _begun_runs(snapshot))},
         _missing_records(snapshot, selections),
-        _missing_answers(snapshot),
+        _missing_answers(snapshot, [*dangers, *drafts]),
         frozenset({record_id for _, record_id in every} - _record_ids(snapshot)),
     )
 
@@ -100,11 +106,13 @@ def _selections(snapshot: Snapshot) -> dict[str, Selection]:
     return {row["run_id"]: json.loads(row["selection"] or "{}") for row in rows}
 
 
-def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:
+def _whole_drafts(drafts: Sequence[Mapping[str, Any]], checks: pa.Table) -> dict[Key, int]:
     """Number of drafts per record; -1 if a draft lacks checks, or the drafts are not numbered 1, 2, ..."""
-    columns = ["run_id", "record_id", "draft"]
-    checks = read_table(snapshot, CHECKS, None, [*columns, "position"])
-    grouped = checks.group_by(columns).aggregate([("position", "max"), ("position", "count")]).to_pylist()
+    grouped = (
+        checks.group_by(["run_id", "record_id", "draft"])
+        .aggregate([("position", "max"), ("position", "count")])
+        .to_pylist()
+    )
     checked = {
         (row["run_id"], row["record_id"], row["draft"])
         for row in grouped
@@ -113,7 +121,7 @@ def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:
     unchecked = {(row["run_id"], row["record_id"], row["draft"]) for row in grouped} - checked
     numbers: dict[Key, list[int]] = defaultdict(list)
     whole: dict[Key, bool] = defaultdict(lambda: True)
-    for row in read_table(snapshot, DRAFTS, None, columns).to_pylist():
+    for row in drafts:
         key = _key(row)
         numbers[key].append(row["draft"])
         whole[key] &= (*key, row["draft"]) in checked
@@ -153,10 +161,8 @@ def _missing_records(snapshot: Snapshot, selections: Mapping[str, Selection]) ->
     return dict(sorted(Counter(record_id.partition(":")[0] for record_id in missing).items()))
 
 
-def _missing_answers(snapshot: Snapshot) -> int:
-    listed: set[str] = set()
-    for table in (DANGERS, DRAFTS):
-        for row in _rows(snapshot, table, "identities"):
-            listed.update(json.loads(row["identities"] or "[]"))
+def _missing_answers(snapshot: Snapshot, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Number of identities that ``rows`` list and that have no answer."""
+    listed = {identity for row in rows for identity in json.loads(row["identities"] or "[]")}
     answered = read_table(snapshot, LLM_CALLS, {"answered": True}, ["identity"])["identity"].to_pylist()
     return len(listed - set(answered))
