@@ -15,8 +15,8 @@ WAIVED = {"corpus": "a few samples"}
 
 @pytest.fixture(scope="session")
 def mill_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A run of the offline author over ten records of every shipped sample: about 40 tasks. Nobody writes to it."""
-    return run_offline(tmp_path_factory.mktemp("mill") / "store")
+    """A run of the offline author over four records of every shipped sample: about 15 tasks. Nobody writes to it."""
+    return run_offline(tmp_path_factory.mktemp("mill") / "store", limit=4)
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
+@pytest.fixture(scope="module")
+def digest(whole: Store) -> dict[str, str]:
+    """The digest of ``whole``."""
+    return whole.digest()
+
+
 @pytest.fixture
 def filled(store: Store, whole: Store) -> Store:
     shutil.copytree(whole.path, store.path)
@@ -56,8 +62,10 @@ def filled(store: Store, whole: Store) -> Store:
 
 @pytest.mark.parametrize("table", [table.name for table in MADE])
 @pytest.mark.parametrize("damage", [truncate, Path.unlink])
-def test_a_damaged_part_of_what_can_be_made_again(filled: Store, table: str, damage: Callable[[Path], None]) -> None:
-    digest, spoilt = filled.digest(), part(filled, table, 1)
+def test_a_damaged_part_of_what_can_be_made_again(
+    filled: Store, digest: dict[str, str], table: str, damage: Callable[[Path], None]
+) -> None:
+    spoilt = part(filled, table, 1)
     damage(spoilt)
     content = spoilt.read_bytes() if spoilt.exists() else None
     done = rebuild(filled)
@@ -78,8 +86,8 @@ def test_a_damaged_part_of_what_can_be_made_again(filled: Store, table: str, dam
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_a_lost_manifest_is_made_again_of_its_parts(filled: Store, number: int) -> None:
-    rows, digest = {name: filled.rows(name) for name in TABLES}, filled.digest()
+def test_a_lost_manifest_is_made_again_of_its_parts(filled: Store, digest: dict[str, str], number: int) -> None:
+    rows = {name: filled.rows(name) for name in TABLES}
     manifest(filled, number).unlink()
     done = rebuild(filled)
     assert done.whole and not done.retracted and not done.quarantined
@@ -98,8 +106,8 @@ def test_several_lost_manifests_keep_the_order_of_their_segments(filled: Store) 
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"body": {}, "sha256": 2}'])
-def test_a_changed_manifest_is_quarantined_and_made_again(filled: Store, content: str) -> None:
-    digest, path = filled.digest(), manifest(filled, 2)
+def test_a_changed_manifest_is_quarantined_and_made_again(filled: Store, digest: dict[str, str], content: str) -> None:
+    path = manifest(filled, 2)
     path.write_text(content)
     done = rebuild(filled)
     assert done.whole
@@ -107,8 +115,7 @@ def test_a_changed_manifest_is_quarantined_and_made_again(filled: Store, content
     assert Store(filled.path).digest() == digest
 
 
-def test_a_lost_manifest_and_a_lost_part_of_its_commit(filled: Store) -> None:
-    digest = filled.digest()
+def test_a_lost_manifest_and_a_lost_part_of_its_commit(filled: Store, digest: dict[str, str]) -> None:
     part(filled, "checks", 2).unlink()
     manifest(filled, 3).unlink()
     assert rebuild(filled).retracted == {"r1": 2}
@@ -234,8 +241,7 @@ def test_what_is_committed_after_a_compaction_was_lost_is_not_hidden_by_it(fille
     assert [r["identity"] for r in store.rows("llm_calls")][-3:] == ["extract 9", "author 9 1", "author 9 2"]
 
 
-def test_a_damaged_part_of_a_compacted_store(filled: Store) -> None:
-    digest = filled.digest()
+def test_a_damaged_part_of_a_compacted_store(filled: Store, digest: dict[str, str]) -> None:
     filled.compact()
     truncate(part(filled, "checks", 0))
     assert rebuild(filled).retracted == {"r1": 6}
@@ -284,8 +290,9 @@ POINTS = [
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(filled: Store, point: str) -> None:
-    digest = filled.digest()
+def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(
+    filled: Store, digest: dict[str, str], point: str
+) -> None:
     half = {"outcomes": [outcome("n:1", run_id="r2", drafts=2)]}
     groups = [calls(0, "r2"), {"runs": [start_row(2, "r2")]}, record_group(0, "r2"), half]
     segment = journal_of(filled, groups, "r2")
@@ -312,6 +319,8 @@ def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(filled: Sto
     compacted=st.sampled_from([0, 2, 4]),
 )
 def test_what_the_ledger_can_make_again_is_made_again(
+    whole: Store,
+    digest: dict[str, str],
     spoilt: set[tuple[str, int]],
     manifests: dict[int, Callable[[Path], None]],
     damage: Callable[[Path], None],
@@ -319,7 +328,6 @@ def test_what_the_ledger_can_make_again_is_made_again(
 ) -> None:
     """``compacted``: how many of the commits were made one before."""
     with tempfile.TemporaryDirectory() as folder:
-        whole = fill(Store(Path(folder, "whole")))
         store = Store(Path(folder, "store"))
         shutil.copytree(whole.path, store.path)
         if compacted:
@@ -328,7 +336,7 @@ def test_what_the_ledger_can_make_again_is_made_again(
             Store(store.path).compact()
             for path in kept:
                 path.rename(store.path / "manifests" / path.name)
-        assert Store(store.path).digest() == whole.digest()
+            assert Store(store.path).digest() == digest
         for table, number in sorted(spoilt):
             files = sorted((store.path / table).glob("*.parquet"))
             if number < len(files):
@@ -340,6 +348,6 @@ def test_what_the_ledger_can_make_again_is_made_again(
         assert rebuild(Store(store.path)).whole
         again = Store(store.path)
         resume(again)
-        assert again.digest() == whole.digest()
+        assert again.digest() == digest
         assert again.count("llm_calls") == 18
         assert again.verify_files() == []
