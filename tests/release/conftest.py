@@ -8,7 +8,9 @@ from factories.release_store import by_model, rewritten, run_offline, with_unavo
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
+from release.shown import Release, gathered
 from tests.figures_once import _figures_once as _figures_once
+from tests.figures_once import drawn_anew as drawn_anew
 
 WAIVED = {"corpus": "a few samples"}
 
@@ -23,6 +25,15 @@ def mill_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def model_store(mill_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """The same as though `test/model-1` at `api.example` had answered, and a task with no safe plan."""
     return with_unavoidable(rewritten(mill_store, tmp_path_factory.mktemp("model") / "store", by_model))
+
+
+@pytest.fixture(scope="session")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """What gates are shown of a larger run of the same kind: about 40 tasks, two structures at least of each source."""
+    folder = tmp_path_factory.mktemp("every")
+    offline = run_offline(folder / "offline", limit=10)
+    (folder / "working").mkdir()
+    return gathered(with_unavoidable(rewritten(offline, folder / "store", by_model)), folder / "working")
 
 
 @pytest.fixture(scope="session")

@@ -20,14 +20,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release.gates import proofs
 from hazardmill.release.gates.proofs import Examiners, TaskExamination, examine
-from hazardmill.store.store import Store
-from release.shown import Release, Row, document_of, gathered, remade, ten_of
-
-
-@pytest.fixture(scope="module")
-def every(model_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """All tasks of the run."""
-    return gathered(model_store, tmp_path_factory.mktemp("working"))
+from release.shown import Release, Row, document_of, remade, ten_of
 
 
 @pytest.fixture(scope="module")

@@ -23,15 +23,8 @@ from hazardmill.release.gates.findings import LISTED, FindingTally
 from hazardmill.release.gates.gates import GATES, NOBODY
 from hazardmill.review.policies import AcceptedSet
 from hazardmill.runs.duplicates import texts_of
-from hazardmill.store.store import Store
 from hazardmill.verification import task as verifying
-from release.shown import FEW, Release, document_of, gathered, other_words, remade, renamed, ten_of, told_by
-
-
-@pytest.fixture(scope="module")
-def every(model_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """All tasks of the run."""
-    return gathered(model_store, tmp_path_factory.mktemp("working"))
+from release.shown import FEW, Release, document_of, other_words, remade, renamed, ten_of, told_by
 
 
 @pytest.fixture(scope="module")
