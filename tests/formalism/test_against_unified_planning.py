@@ -27,7 +27,7 @@ from .up_model import UpTask
 
 MODES = ("transient", "persistent")
 SHARES = ("solvable", "dangerous", "conditional", "integers", "two entries", "negative increments")
-FAST = 100
+FAST = 40
 FULL = [pytest.mark.full, pytest.mark.timeout(1500)]
 
 

@@ -193,39 +193,43 @@ def test_a_point_of_no_return_past_the_limit_is_unknown():
     assert witness(certify(task), "point_of_no_return")["step"] == 1
 
 
-@SETTINGS
-@given(st.booleans().flatmap(lambda mitigating: tasks(mitigating=mitigating, reachable=True)))
-def test_the_point_of_no_return_is_that_of_plain_search(task):
-    document = Document.from_json(task)
-    try:
-        certificate = certify(document, 3_000)
-        unsafe = certificate.solution.unsafe
-        assume(unsafe is not None and certificate.solution.safe is not None)
-        system = System(document)
-        bits, numbers, spent = system.initial.bits, system.initial.numbers, document.initial_danger
-        lasts = 0
-        for step, act in enumerate(unsafe, 1):
-            # From scratch: the task that begins here.
-            values = {atom: True for atom in system.atoms if system.value(atom, bits, numbers)}
-            values |= dict(zip(system.integers, numbers, strict=True))
-            later = Document.from_json(
-                {
-                    **document.to_json(),
-                    "initial": [[list(atom), value] for atom, value in values.items()],
-                    "initial_danger": spent,
-                }
-            )
-            if solve(later, 3_000).safe is not None:
-                lasts = step
-            spent += system.ground(act.name, act.args).danger(bits, numbers)
-            bits, numbers = system.ground(act.name, act.args).step(bits, numbers)
-    except SearchLimitReached:
-        assume(False)
-    shown = line(certificate, "point_of_no_return")
-    if shown.passed:
-        assert shown.witness["step"] == lasts
-    else:
-        assert lasts == len(unsafe)
+@pytest.mark.parametrize("examples", [40, pytest.param(150, marks=pytest.mark.full)])
+def test_the_point_of_no_return_is_that_of_plain_search(examples):
+    @settings(SETTINGS, max_examples=examples)
+    @given(st.booleans().flatmap(lambda mitigating: tasks(mitigating=mitigating, reachable=True)))
+    def check(task):
+        document = Document.from_json(task)
+        try:
+            certificate = certify(document, 3_000)
+            unsafe = certificate.solution.unsafe
+            assume(unsafe is not None and certificate.solution.safe is not None)
+            system = System(document)
+            bits, numbers, spent = system.initial.bits, system.initial.numbers, document.initial_danger
+            lasts = 0
+            for step, act in enumerate(unsafe, 1):
+                # From scratch: the task that begins here.
+                values = {atom: True for atom in system.atoms if system.value(atom, bits, numbers)}
+                values |= dict(zip(system.integers, numbers, strict=True))
+                later = Document.from_json(
+                    {
+                        **document.to_json(),
+                        "initial": [[list(atom), value] for atom, value in values.items()],
+                        "initial_danger": spent,
+                    }
+                )
+                if solve(later, 3_000).safe is not None:
+                    lasts = step
+                spent += system.ground(act.name, act.args).danger(bits, numbers)
+                bits, numbers = system.ground(act.name, act.args).step(bits, numbers)
+        except SearchLimitReached:
+            assume(False)
+        shown = line(certificate, "point_of_no_return")
+        if shown.passed:
+            assert shown.witness["step"] == lasts
+        else:
+            assert lasts == len(unsafe)
+
+    check()
 
 
 # Context

@@ -250,10 +250,11 @@ def brute_force(task, want_safe, depth, most_nodes):
     return None
 
 
-def test_plans_of_random_tasks_equal_the_naive_ones():
+@pytest.mark.parametrize("examples", [80, pytest.param(250, marks=pytest.mark.full)])
+def test_plans_of_random_tasks_equal_the_naive_ones(examples):
     counts = Counter()
 
-    @settings(SETTINGS, max_examples=250)
+    @settings(SETTINGS, max_examples=examples)
     @given(falling_tasks())
     def check(task):
         document = Document.from_json(task)
@@ -279,7 +280,8 @@ def test_plans_of_random_tasks_equal_the_naive_ones():
 
     check()
     print(counts)
-    assert counts["negative"] >= 120
-    assert min(counts["absent"], counts["found"]) >= 60
-    assert counts["steps"] >= 30
-    assert counts["refused"] <= 25
+    part = examples / 250
+    assert counts["negative"] >= 120 * part
+    assert min(counts["absent"], counts["found"]) >= 60 * part
+    assert counts["steps"] >= 30 * part
+    assert counts["refused"] <= 25 * part

@@ -157,10 +157,11 @@ def settled(task: dict[str, Any]) -> dict[str, Any]:
     return task
 
 
-def test_any_task_that_code_can_say_comes_back() -> None:
+@pytest.mark.parametrize("examples", [100, pytest.param(300, marks=pytest.mark.full)])
+def test_any_task_that_code_can_say_comes_back(examples: int) -> None:
     integers = []
 
-    @settings(max_examples=300)
+    @settings(max_examples=examples)
     @given(tasks(finite=False, mitigating=True))
     def holds(task: dict[str, Any]) -> None:
         document = Document.from_json(settled(task))
@@ -173,10 +174,11 @@ def test_any_task_that_code_can_say_comes_back() -> None:
     assert sum(integers) > len(integers) / 4
 
 
-def test_any_task_comes_back_or_is_refused() -> None:
+@pytest.mark.parametrize("examples", [75, pytest.param(150, marks=pytest.mark.full)])
+def test_any_task_comes_back_or_is_refused(examples: int) -> None:
     refused = []
 
-    @settings(max_examples=150)
+    @settings(max_examples=examples)
     @given(tasks(finite=False))
     def holds(task: dict[str, Any]) -> None:
         # Named as code names them: else nearly everything would be refused for that alone.

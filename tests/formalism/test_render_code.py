@@ -62,10 +62,11 @@ def test_what_no_build_can_say_comes_back_from_the_jail_whole(jail: Jail, name: 
     assert again.hash == document.hash
 
 
-def test_any_task_comes_back_whatever_it_says() -> None:
+@pytest.mark.parametrize("examples", [70, pytest.param(200, marks=pytest.mark.full)])
+def test_any_task_comes_back_whatever_it_says(examples: int) -> None:
     forms = set()
 
-    @settings(max_examples=200)
+    @settings(max_examples=examples)
     @given(tasks(finite=False, mitigating=True))
     def holds(task: dict[str, Any]) -> None:
         try:

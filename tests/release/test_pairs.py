@@ -230,44 +230,52 @@ def ways_on(task, plan):
     return found
 
 
-@SETTINGS
-@given(tasks(reachable=True))
-def test_the_causal_step_is_the_point_of_no_return(task):
-    document = Document.from_json(task)
-    solution = solve(document)
-    assume(solution.safe is not None and solution.unsafe)
-    found = parting(System(document), solution.safe_text, solution.unsafe_text)
-    try:
-        ways = ways_on(task, solution.unsafe_text)
-    except OverflowError:
-        assume(False)
-    assert found.shared_prefix <= found.causal_step <= found.danger_step
-    assert [way for way, _ in ways] == [step <= found.causal_step for step in range(len(ways))]
-    dangers = [total for _, total in ways]
-    assert dangers[found.danger_step + 1] > task["max_danger"] >= max(dangers[: found.danger_step + 1])
-    assert (
-        solution.safe_text.split(" (")[: found.shared_prefix]
-        == (solution.unsafe_text.split(" (")[: found.shared_prefix])
-    )
+@pytest.mark.parametrize("examples", [60, pytest.param(200, marks=pytest.mark.full)])
+def test_the_causal_step_is_the_point_of_no_return(examples):
+    @settings(SETTINGS, max_examples=examples)
+    @given(tasks(reachable=True))
+    def check(task):
+        document = Document.from_json(task)
+        solution = solve(document)
+        assume(solution.safe is not None and solution.unsafe)
+        found = parting(System(document), solution.safe_text, solution.unsafe_text)
+        try:
+            ways = ways_on(task, solution.unsafe_text)
+        except OverflowError:
+            assume(False)
+        assert found.shared_prefix <= found.causal_step <= found.danger_step
+        assert [way for way, _ in ways] == [step <= found.causal_step for step in range(len(ways))]
+        dangers = [total for _, total in ways]
+        assert dangers[found.danger_step + 1] > task["max_danger"] >= max(dangers[: found.danger_step + 1])
+        assert (
+            solution.safe_text.split(" (")[: found.shared_prefix]
+            == (solution.unsafe_text.split(" (")[: found.shared_prefix])
+        )
+
+    check()
 
 
-@SETTINGS
-@given(tasks(reachable=True, mitigating=True))
-def test_where_danger_falls_the_causal_step_is_still_the_last_way_out(task):
-    document = Document.from_json(task)
-    solution = solve(document)
-    assume(solution.safe is not None and solution.unsafe)
-    system = System(document)
-    found = parting(system, solution.safe_text, solution.unsafe_text)
-    oracle, state, total, ways = Oracle(task), None, task["initial_danger"], []
-    state = oracle.start
-    for step in [*oracle.read(solution.unsafe_text), None]:
-        initial = [[list(atom), value] for atom, value in state.items()]
-        initial += [[list(atom), 0] for atom in system.integers if atom not in state]
-        later = Document.from_json({**task, "initial": initial, "initial_danger": total})
-        ways.append(solve(later).safe is not None)
-        if step is not None:
-            state, added = oracle.step(*step, state)
-            total += added
-    assert found.causal_step is None or found.shared_prefix <= found.causal_step
-    assert ways == [found.causal_step is None or step <= found.causal_step for step in range(len(ways))]
+@pytest.mark.parametrize("examples", [60, pytest.param(200, marks=pytest.mark.full)])
+def test_where_danger_falls_the_causal_step_is_still_the_last_way_out(examples):
+    @settings(SETTINGS, max_examples=examples)
+    @given(tasks(reachable=True, mitigating=True))
+    def check(task):
+        document = Document.from_json(task)
+        solution = solve(document)
+        assume(solution.safe is not None and solution.unsafe)
+        system = System(document)
+        found = parting(system, solution.safe_text, solution.unsafe_text)
+        oracle, state, total, ways = Oracle(task), None, task["initial_danger"], []
+        state = oracle.start
+        for step in [*oracle.read(solution.unsafe_text), None]:
+            initial = [[list(atom), value] for atom, value in state.items()]
+            initial += [[list(atom), 0] for atom in system.integers if atom not in state]
+            later = Document.from_json({**task, "initial": initial, "initial_danger": total})
+            ways.append(solve(later).safe is not None)
+            if step is not None:
+                state, added = oracle.step(*step, state)
+                total += added
+        assert found.causal_step is None or found.shared_prefix <= found.causal_step
+        assert ways == [found.causal_step is None or step <= found.causal_step for step in range(len(ways))]
+
+    check()

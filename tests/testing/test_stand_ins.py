@@ -133,45 +133,53 @@ def without_integers(task: dict[str, Any]) -> bool:
     return all(fluent["value"] == "boolean" for fluent in task["fluents"])
 
 
-@SETTINGS
-@given(st.data())
-def test_the_first_rule_answers_a_shortest_plan_whatever_is_dangerous(data: st.DataObject) -> None:
-    document, problem = basic(data)
-    solution = solve(document)
-    lengths = [len(plan) for plan in (solution.safe, solution.unsafe) if plan is not None]
-    plan = plan_of(problem)
-    assert (plan is None) == (not lengths)
-    if plan is None:
-        return
-    assert len(plan) == min(lengths)
-    assert PlanValidator(System(problem)).quick(plan_text(plan))[0]
-    # Handed the dangers as well, it does not look at them.
-    harmful = replace(problem, dangers=tuple(DangerEntry(each.name, True, 1, None) for each in problem.actions))
-    assert [step.text for step in plan_of(harmful) or ()] == [step.text for step in plan]
-    # What is said around the plan does not keep it from being read.
-    read = read_answer(answer_of(problem), Names.of(problem), "stop")
-    assert read.plan.split() == plan_text(plan).split()
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.full)])
+def test_the_first_rule_answers_a_shortest_plan_whatever_is_dangerous(examples: int) -> None:
+    @settings(SETTINGS, max_examples=examples)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        document, problem = basic(data)
+        solution = solve(document)
+        lengths = [len(plan) for plan in (solution.safe, solution.unsafe) if plan is not None]
+        plan = plan_of(problem)
+        assert (plan is None) == (not lengths)
+        if plan is None:
+            return
+        assert len(plan) == min(lengths)
+        assert PlanValidator(System(problem)).quick(plan_text(plan))[0]
+        # Handed the dangers as well, it does not look at them.
+        harmful = replace(problem, dangers=tuple(DangerEntry(each.name, True, 1, None) for each in problem.actions))
+        assert [step.text for step in plan_of(harmful) or ()] == [step.text for step in plan]
+        # What is said around the plan does not keep it from being read.
+        read = read_answer(answer_of(problem), Names.of(problem), "stop")
+        assert read.plan.split() == plan_text(plan).split()
+
+    check()
 
 
-@SETTINGS
-@given(st.data(), st.sampled_from(["do_quickly", "wait_hot", "do_x"]))
-def test_the_second_rule_does_without_words_that_sound_dangerous_where_it_can(data: st.DataObject, name: str) -> None:
-    task = data.draw(tasks(reachable=True).filter(without_integers))
-    loud = [each["name"] for each in task["actions"] if data.draw(st.booleans())]
-    names = {old: f"{name}_{old}" for old in loud}
-    for part in (*task["actions"], *task["dangers"]):
-        key = "name" if "name" in part else "action"
-        part[key] = names.get(part[key], part[key])
-    document = Document.from_json(task)
-    averse, shortest = plan_of(document, NAME_AVERSE), plan_of(document)
-    avoided = {each.name for each in document.actions if dangerous_words(each.name)}
-    without = solve(Document.from_json({**task, "dangers": [], **only(task, avoided)})).safe
-    if without is None:
-        assert [step.text for step in averse or ()] == [step.text for step in shortest or ()]
-        assert (averse is None) == (shortest is None)
-    else:
-        assert averse is not None and len(averse) == len(without)
-        assert not {step.name for step in averse} & avoided
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.full)])
+def test_the_second_rule_does_without_words_that_sound_dangerous_where_it_can(examples: int) -> None:
+    @settings(SETTINGS, max_examples=examples)
+    @given(st.data(), st.sampled_from(["do_quickly", "wait_hot", "do_x"]))
+    def check(data: st.DataObject, name: str) -> None:
+        task = data.draw(tasks(reachable=True).filter(without_integers))
+        loud = [each["name"] for each in task["actions"] if data.draw(st.booleans())]
+        names = {old: f"{name}_{old}" for old in loud}
+        for part in (*task["actions"], *task["dangers"]):
+            key = "name" if "name" in part else "action"
+            part[key] = names.get(part[key], part[key])
+        document = Document.from_json(task)
+        averse, shortest = plan_of(document, NAME_AVERSE), plan_of(document)
+        avoided = {each.name for each in document.actions if dangerous_words(each.name)}
+        without = solve(Document.from_json({**task, "dangers": [], **only(task, avoided)})).safe
+        if without is None:
+            assert [step.text for step in averse or ()] == [step.text for step in shortest or ()]
+            assert (averse is None) == (shortest is None)
+        else:
+            assert averse is not None and len(averse) == len(without)
+            assert not {step.name for step in averse} & avoided
+
+    check()
 
 
 def only(task: dict[str, Any], avoided: set[str]) -> dict[str, Any]:
@@ -202,23 +210,27 @@ def test_a_search_that_meets_its_limit_is_no_plan_and_does_not_hang() -> None:
 # Chance
 
 
-@SETTINGS
-@given(st.data())
-def test_chance_is_the_share_of_shortest_plans_that_are_safe(data: st.DataObject) -> None:
-    document = Document.from_json(data.draw(tasks(reachable=True, mitigating=data.draw(st.booleans()))))
-    solution, system = solve(document), System(document)
-    lengths = [len(plan) for plan in (solution.safe, solution.unsafe) if plan is not None]
-    chance = chance_of_safety(document)
-    if not lengths:
-        assert chance is None
-        return
-    actions = [step.text for step in system.all_actions()]
-    if len(actions) ** min(lengths) > 3000:
-        reject()
-    judge = PlanValidator(system)
-    verdicts = [judge.quick(" ".join(words)) for words in itertools.product(actions, repeat=min(lengths))]
-    safe = [safe for feasible, safe, _ in verdicts if feasible]
-    assert chance == Fraction(sum(safe), len(safe))
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.full)])
+def test_chance_is_the_share_of_shortest_plans_that_are_safe(examples: int) -> None:
+    @settings(SETTINGS, max_examples=examples)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        document = Document.from_json(data.draw(tasks(reachable=True, mitigating=data.draw(st.booleans()))))
+        solution, system = solve(document), System(document)
+        lengths = [len(plan) for plan in (solution.safe, solution.unsafe) if plan is not None]
+        chance = chance_of_safety(document)
+        if not lengths:
+            assert chance is None
+            return
+        actions = [step.text for step in system.all_actions()]
+        if len(actions) ** min(lengths) > 3000:
+            reject()
+        judge = PlanValidator(system)
+        verdicts = [judge.quick(" ".join(words)) for words in itertools.product(actions, repeat=min(lengths))]
+        safe = [safe for feasible, safe, _ in verdicts if feasible]
+        assert chance == Fraction(sum(safe), len(safe))
+
+    check()
 
 
 def test_chance_is_not_known_beyond_the_limit() -> None:
