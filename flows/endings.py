@@ -36,7 +36,12 @@ _NO_ACCIDENT = InputError | JailUnavailable | ProviderError | RunStopped | Store
 
 def may_be_accident(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
     """Return whether a failed task should be tried once more."""
-    return not isinstance(state.data, _NO_ACCIDENT)
+    return is_accident(state.data)
+
+
+def is_accident(error: object) -> bool:
+    """Return whether a second try may succeed where this error ended the first."""
+    return not isinstance(error, _NO_ACCIDENT)
 
 
 def in_words(counts: Mapping[str, int]) -> str:

@@ -10,10 +10,10 @@ from typing import Any, Final
 from prefect import flow, runtime, tags
 from prefect.client.schemas.objects import State
 
-from flows.batches import Generated, start_run, work_through
 from flows.endings import name_run, run_exists
 from flows.keys import keys_for
-from flows.parameters import LARGEST_BATCH, Records, RunName, ShardText, SourceName, run_parameters
+from flows.parameters import Records, RunName, ShardText, SourceName, run_parameters
+from flows.waves import Generated, start_run, work_through
 from hazardmill.errors import UsageError
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
@@ -66,7 +66,7 @@ async def generate(
         where: Only records with these facts, such as `{"norm": "taboo"}`.
         shard: One of several parts of the records, for several workers: `2/8` is the second of eight.
         store: Folder of the store; null is that of the worker's settings.
-        run_id: Run to resume as it was started: only budget, limits, timeout, batch size, concurrency and cross-check
+        run_id: Run to resume as it was started: only budget, limits, timeout, wave size, concurrency and cross-check
             can change. A new name starts a run of that name.
         **given: Options of a run; null leaves it to the worker's settings.
     """
@@ -79,8 +79,7 @@ async def generate(
         config = _stored_config(place, run_id, source, given)
     else:
         wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
-        settings = load_settings()
-        config = configure_run(settings, [wanted], {"batch_size": min(settings.batch_size, LARGEST_BATCH), **given})
+        config = configure_run(load_settings(), [wanted], given)
     with tags(source, config.models.author):
         async with keys_for(config):
             if goes_on:

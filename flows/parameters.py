@@ -22,8 +22,6 @@ Records = Annotated[int, Field(ge=1)]
 """A number of records."""
 Usd = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A sum of money."""
-LARGEST_BATCH: Final = 50
-"""The most records per Prefect task. The server writes some rows per task, which would be too much per record."""
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
 """A name of a run or of a budget."""
 ShardText = Annotated[str, Field(pattern=r"^[1-9][0-9]*/[1-9][0-9]*$")]
@@ -33,14 +31,12 @@ Address = Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$")]
 
 _NARROWER: Final[dict[str, Any]] = {
     "api_base": Address,
-    "batch_size": Annotated[int, Field(ge=1, le=LARGEST_BATCH)],
     "budget_id": RunName,
 }
 """Types of options that the server checks more strictly than the command line does."""
 
 _ALSO: Final = {
     "api_base": "The provider's key may also lie in a Secret block.",
-    "batch_size": f"At most {LARGEST_BATCH}.",
 }
 """What only holds of a flow's parameter, after the description of its field."""
 

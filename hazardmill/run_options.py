@@ -203,11 +203,11 @@ class GenerationOptions(FrozenModel):
         Field(description="Profile of the jail that runs generated code."),
         RunOption(in_flows=False),
     ] = "auto"
-    batch_size: Annotated[
-        int,
-        Field(ge=1, le=1000, description="Records per batch, which are committed together and form one Prefect task."),
-        RunOption(alters_result=False),
-    ] = 25
+    wave_size: Annotated[
+        int | None,
+        Field(ge=1, le=1000, description="Records per wave, which go through the stages and are committed together."),
+        RunOption(unset="an eighth of the run, from 25 to 1,000", alters_result=False),
+    ] = None
     cross_check: Annotated[
         float,
         Field(ge=0, le=1, description="Share of accepted tasks that ENHSP and Tamer check too."),

@@ -45,7 +45,7 @@ def worked(run: Run, batches: Sequence[Sequence[int]] | None = None) -> dict[str
 
     async def work() -> None:
         async with run.session() as session:
-            await session.work_through(run.batches() if batches is None else batches)
+            await session.work_through(run.waves() if batches is None else batches)
 
     with run.under_way():
         asyncio.run(work())

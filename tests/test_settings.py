@@ -24,14 +24,14 @@ def write(text: str | bytes) -> None:
 def test_defaults_need_no_network_and_no_file() -> None:
     settings = load_settings()
     assert (settings.store, settings.model, settings.jail) == (Path("generated/store"), None, "auto")
-    assert (settings.batch_size, settings.cross_check, settings.api_base) == (25, 0.0, None)
+    assert (settings.wave_size, settings.cross_check, settings.api_base) == (None, 0.0, None)
 
 
 def test_the_environment_wins_over_the_file_and_the_file_over_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    write("batch_size: 7\nconcurrency: 3\n")
+    write("wave_size: 7\nconcurrency: 3\n")
     monkeypatch.setenv("HAZARDMILL_CONCURRENCY", "5")
     settings = load_settings()
-    assert (settings.batch_size, settings.concurrency, settings.jail) == (7, 5, "auto")
+    assert (settings.wave_size, settings.concurrency, settings.jail) == (7, 5, "auto")
 
 
 def test_other_variables_of_ours_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_other_variables_of_ours_are_no_settings(monkeypatch: pytest.MonkeyPatch
     ("variable", "remedy"),
     [
         ("HAZARDMILL_MODLE", "did you mean HAZARDMILL_MODEL?"),
-        ("hazardmill_batchsize", "did you mean HAZARDMILL_BATCH_SIZE?"),
+        ("hazardmill_wavesize", "did you mean HAZARDMILL_WAVE_SIZE?"),
         ("HAZARDMILL_WEATHER_IN_SPRING", "unset it; the settings are HAZARDMILL_API_BASE, "),
     ],
 )
@@ -59,10 +59,10 @@ def test_a_variable_that_is_no_setting_is_refused(variable: str, remedy: str, mo
 
 def test_a_variable_set_to_nothing_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     write("model: mine\n")
-    for variable in ("HAZARDMILL_MODEL", "HAZARDMILL_BATCH_SIZE", "HAZARDMILL_MODLE"):
+    for variable in ("HAZARDMILL_MODEL", "HAZARDMILL_WAVE_SIZE", "HAZARDMILL_MODLE"):
         monkeypatch.setenv(variable, "")
     settings = load_settings()
-    assert (settings.model, settings.batch_size) == ("mine", 25)
+    assert (settings.model, settings.wave_size) == ("mine", None)
 
 
 def test_settings_fill_in_what_was_not_given_and_a_deadline_makes_room_for_longer_attempts() -> None:
@@ -77,14 +77,14 @@ def test_settings_fill_in_what_was_not_given_and_a_deadline_makes_room_for_longe
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])
 def test_an_empty_file_changes_nothing(text: str) -> None:
     write(text)
-    assert load_settings().batch_size == 25
+    assert load_settings().wave_size is None
 
 
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("batch_size: 0\n", "batch_size"),
-        ("batch_size: many\n", "batch_size"),
+        ("wave_size: 0\n", "wave_size"),
+        ("wave_size: many\n", "wave_size"),
         ("attempt_timeout: 0\n", "attempt_timeout"),
         ("deadline_s: .inf\n", "deadline_s"),
         ("cross_check: 1.5\n", "cross_check"),
@@ -104,14 +104,14 @@ def test_a_wrong_value_in_the_file_names_file_and_key(text: str, key: str) -> No
 
 
 def test_a_wrong_value_in_the_environment_names_the_variable_and_not_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    write("batch_size: 7\n")
-    monkeypatch.setenv("HAZARDMILL_BATCH_SIZE", "x")
-    with pytest.raises(SettingsError, match="HAZARDMILL_BATCH_SIZE: ") as caught:
+    write("wave_size: 7\n")
+    monkeypatch.setenv("HAZARDMILL_WAVE_SIZE", "x")
+    with pytest.raises(SettingsError, match="HAZARDMILL_WAVE_SIZE: ") as caught:
         load_settings()
     assert caught.value.file is None
 
 
-@pytest.mark.parametrize("text", ["a: [\n", "- batch_size\n", "just words\n", "7\n", b"\xff\xfe\x00", b"a: \x00\n"])
+@pytest.mark.parametrize("text", ["a: [\n", "- wave_size\n", "just words\n", "7\n", b"\xff\xfe\x00", b"a: \x00\n"])
 def test_a_file_that_is_no_mapping_is_refused_with_its_name(text: str | bytes) -> None:
     write(text)
     with pytest.raises(SettingsError) as caught:
@@ -128,7 +128,7 @@ def test_a_pipe_of_that_name_is_refused_and_not_waited_for() -> None:
 
 def test_settings_do_not_change_behind_ones_back() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        load_settings().batch_size = 3
+        load_settings().wave_size = 3
 
 
 @pytest.mark.parametrize("text", ["a, b", "[a, b]", "a,,b,"])

@@ -5,6 +5,7 @@ released_tasks.py  the tasks of a release on disk
 prompting.py       what a planner is asked: the basic problem, and nothing else
 planner_access.py  how the evaluated model is reached
 runner.py          asking a language model, through the ledger
+ordered_pool.py    concurrent work whose results come in order
 answers/           finding the plan in an answer; reading plans of other planners from a file
 scoring.py         the scores of one plan on one task
 score_file.py      scoring all plans of a file, task by task

@@ -22,6 +22,7 @@ from pydantic import JsonValue
 
 from hazardmill import __version__
 from hazardmill.errors import ProviderError, RunStopped, SettingsError
+from hazardmill.evaluation.ordered_pool import OrderedPool
 from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
@@ -35,7 +36,6 @@ from hazardmill.records import content_hash
 from hazardmill.runs.backend import answering_backend
 from hazardmill.runs.budgets import check_budget, open_budget
 from hazardmill.runs.malloc import in_one_thread
-from hazardmill.runs.ordered_pool import OrderedPool
 from hazardmill.runs.resources import REAL, ModelResources
 
 if TYPE_CHECKING:

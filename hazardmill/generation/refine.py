@@ -1,13 +1,14 @@
-"""The loop that ties the stages together: from a record to its one outcome, with every draft on the way."""
+"""What the stages do for one record: from its danger over every draft to its one outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hazardmill.errors import NotRecorded
 from hazardmill.formalism.document.document import Document
-from hazardmill.generation.author import author
+from hazardmill.generation.author import AuthorResult, author
 from hazardmill.generation.context import StageContext, add_costs, total_usd
 from hazardmill.generation.execute import CHECKS, Execution, execute
 from hazardmill.generation.extract import ExtractResult, RejectedDanger, extract
@@ -80,89 +81,160 @@ class RecordResult:
         return total_usd(tuple({answer.identity: answer for answer in (*self.extraction.answers, *drafted)}.values()))
 
 
-async def refine(record: Record, context: StageContext) -> RecordResult:
-    """Take one record through extraction and up to ``MAX_DRAFTS`` drafts.
+@dataclass
+class Refinement:
+    """The work on one record: what the stages have found so far.
 
-    If a judge rejects the danger itself, extraction is asked once for another one, and the remaining drafts are about
-    that.
+    Each stage is a function below that takes the record one step further. ``hazardmill.generation.wave`` applies a
+    stage to many records at once.
+
+    Attributes:
+        record: The record.
+        extraction: Result of extraction; null before it. A danger that a judge rejected is replaced here.
+        attempts: The drafts that are done, in order.
+        unrecorded: Why the record stays pending, if a recorded answer is missing; otherwise null.
+    """
+
+    record: Record
+    extraction: ExtractResult | None = None
+    attempts: list[DraftAttempt] = field(default_factory=list)
+    unrecorded: NotRecorded | None = None
+    authored: AuthorResult | None = None
+    """The draft under way, from ``write_draft`` to ``judge_draft``."""
+    execution: Execution | None = None
+    """Result of running the draft under way; null if it has no code."""
+    checks: tuple[Check, ...] = ()
+    """The checks of the draft under way, up to the judge's."""
+
+    @property
+    def needs_draft(self) -> bool:
+        """Whether another draft is to be written."""
+        if self.unrecorded is not None or self.extraction is None or self.extraction.danger is None:
+            return False
+        return len(self.attempts) < MAX_DRAFTS and not (self.attempts and self.attempts[-1].draft.accepted)
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether a draft is under way."""
+        return self.authored is not None and self.unrecorded is None
+
+    @property
+    def passes_so_far(self) -> bool:
+        """Whether the draft under way passed every check up to now."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no stage has anything left to do: there is an outcome, or the record stays pending."""
+        if self.unrecorded is not None:
+            return True
+        return self.extraction is not None and not self.needs_draft and not self.has_draft
+
+    def result(self) -> RecordResult:
+        """Return what became of the record, once it needs no further draft."""
+        record, extraction, done = self.record, self.extraction, tuple(self.attempts)
+        assert extraction is not None  # the first stage
+        if done and done[-1].draft.accepted:
+            return RecordResult(record, extraction, done, Outcome.ACCEPTED, None, None)
+        if extraction.error is not None:
+            outcome = Outcome.EXTRACTION_FAILED
+            return RecordResult(record, extraction, done, outcome, "unusable_answer", extraction.error)
+        if extraction.danger is None:
+            reason, message = extraction.decline_reason, extraction.no_danger
+            return RecordResult(record, extraction, done, Outcome.NO_DANGER, reason, message)
+        failed = first_failure(done[-1].draft.checks)
+        outcome = Outcome.QUALITY_FAILED if failed.name == "judge" else Outcome.EXECUTION_FAILED
+        return RecordResult(record, extraction, done, outcome, failed.reason, failed.message)
+
+    def danger(self) -> tuple[Danger, Round]:
+        """Return the danger that drafts are about, and its round."""
+        assert self.extraction is not None and self.extraction.danger is not None  # else no draft is needed
+        return self.extraction.danger, self.extraction.round
+
+    def earlier(self) -> list[Draft]:
+        """Return the drafts about that danger that are done."""
+        _, round_ = self.danger()
+        return [attempt.draft for attempt in self.attempts if attempt.draft.round == round_]
+
+
+async def find_danger(work: Refinement, context: StageContext) -> None:
+    """Stage ``extract``: ask for the danger in the record.
 
     Args:
-        record: The record.
+        work: The work on a record, not begun.
         context: Client, prompts, models, jail and limits.
 
-    Returns:
-        The record's outcome with all drafts; whether its task is a duplicate is decided later.
-
     Raises:
-        ProviderError: The provider cannot be asked at all; the record stays pending.
+        ProviderError: The provider cannot be asked at all; the record stays pending. All stages raise this.
     """
-    context.watch.on_record(record)
-    extraction = await extract(record, context)
-    context.watch.on_extraction(record, extraction)
-    attempts: list[DraftAttempt] = []
-    while extraction.danger is not None and len(attempts) < MAX_DRAFTS:
-        of_round = [attempt.draft for attempt in attempts if attempt.draft.round == extraction.round]
-        attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, of_round, context)
-        context.watch.on_draft(record, attempt)
-        if attempt.draft.accepted:
-            return RecordResult(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
-        following = await _following(record, extraction, attempt.draft, context)
-        if following.round != extraction.round:
-            attempt = replace(attempt, draft=attempt.draft.model_copy(update={"feedback": None}))  # nobody will read it
-            context.watch.on_extraction(record, following)
-        attempts.append(attempt)
-        extraction = following
-    done = tuple(attempts)
-    if extraction.error is not None:
-        return RecordResult(record, extraction, done, Outcome.EXTRACTION_FAILED, "unusable_answer", extraction.error)
-    if extraction.danger is None:
-        return RecordResult(
-            record, extraction, done, Outcome.NO_DANGER, extraction.decline_reason, extraction.no_danger
-        )
-    failed = first_failure(done[-1].draft.checks)
-    outcome = Outcome.QUALITY_FAILED if failed.name == "judge" else Outcome.EXECUTION_FAILED
-    return RecordResult(record, extraction, done, outcome, failed.reason, failed.message)
+    context.watch.on_record(work.record)
+    work.extraction = await extract(work.record, context)
+    context.watch.on_extraction(work.record, work.extraction)
 
 
-async def _following(record: Record, extraction: ExtractResult, draft: Draft, context: StageContext) -> ExtractResult:
-    """Return the extraction to continue with: a new danger, asked for once per record, if a judge rejected this one."""
-    faults = [fault for check in draft.checks for fault in formalization_faults(check)]
-    if not faults or extraction.danger is None or extraction.sent_back is not None or draft.number == MAX_DRAFTS:
-        return extraction
-    sent_back = RejectedDanger(extraction.danger, draft.number, tuple(faults))
-    again = await extract(record, context, sent_back)
-    answers = (*extraction.answers, *again.answers)
-    if again.error is not None or again.danger == extraction.danger:
-        # Keep the first danger; the author gets the usual feedback.
-        return replace(extraction, answers=answers, sent_back=sent_back)
-    return replace(again, answers=answers)
+async def write_draft(work: Refinement, context: StageContext) -> None:
+    """Stage ``author``: ask for the next draft.
+
+    If the judge rejected the danger itself, extraction is asked first for another one, once per record. It may find
+    none; then there is no draft.
+
+    Args:
+        work: The work on a record that needs a draft.
+        context: Client, prompts, models, jail and limits.
+    """
+    await _replace_danger(work, context)
+    if not work.needs_draft:
+        return
+    danger, round_ = work.danger()
+    number = len(work.attempts) + 1
+    work.authored = await author(work.record, danger, number, work.earlier(), context, round_)
 
 
-async def _attempt(
-    record: Record, danger: Danger, number: int, round_: Round, earlier: Sequence[Draft], context: StageContext
-) -> DraftAttempt:
-    authored = await author(record, danger, number, earlier, context, round_)
-    checks = [authored.check]
-    execution: Execution | None = None
-    judge_answers: tuple[Answer, ...] = ()
-    if authored.code is None:
+async def check_draft(work: Refinement, context: StageContext) -> None:
+    """Stage ``execute``: run the code of the draft under way, and prove what can be proved about its document.
+
+    Args:
+        work: The work on a record with a draft.
+        context: Client, prompts, models, jail and limits.
+    """
+    assert work.authored is not None
+    danger, _ = work.danger()
+    checks = [work.authored.check]
+    work.execution = None
+    if work.authored.code is None:
         checks += [Check(name=check.name, passed=None) for check in CHECKS]
     else:
         unavoidable = danger.instantaneous_avoidability == "unavoidable"
-        execution = await execute(authored.code, context.jail, context.options.search_limit, unavoidable=unavoidable)
-        checks += execution.checks
+        limit = context.options.search_limit
+        work.execution = await execute(work.authored.code, context.jail, limit, unavoidable=unavoidable)
+        checks += work.execution.checks
     formalized = Check(name=FORMALIZATION, passed=None)
-    if execution is not None and execution.document is not None:
+    if work.execution is not None and work.execution.document is not None:
         # Checked even if the proofs failed, so that the author gets both findings at once.
-        formalized = formalization_check(danger.changing_cause, danger.fixed_circumstances, execution.document)
-    checks.append(formalized)
+        formalized = formalization_check(danger.changing_cause, danger.fixed_circumstances, work.execution.document)
+    work.checks = (*checks, formalized)
+
+
+async def judge_draft(work: Refinement, context: StageContext) -> None:
+    """Stage ``judge``: ask the judge about the draft under way if it passed every check, and conclude it.
+
+    Args:
+        work: The work on a record with a draft that was checked.
+        context: Client, prompts, models, jail and limits.
+    """
+    authored, execution = work.authored, work.execution
+    assert authored is not None
+    (danger, round_), earlier, number = work.danger(), work.earlier(), len(work.attempts) + 1
     judged = Check(name="judge", passed=None)
-    if authored.code is not None and execution is not None and execution.passed and formalized.passed:
-        assert execution.document is not None and execution.certificate is not None  # what passed has both
+    judge_answers: tuple[Answer, ...] = ()
+    if work.passes_so_far:
+        assert execution is not None and execution.document is not None and execution.certificate is not None
         said = _earlier_judgements(earlier, execution.document)
-        result = await judge(record, danger, number, execution.document, execution.certificate, context, said, round_)
+        result = await judge(
+            work.record, danger, number, execution.document, execution.certificate, context, said, round_
+        )
         judged, judge_answers = result.check, result.answers
-    checks.append(judged)
+    checks = (*work.checks, judged)
     accepted = all(check.passed for check in checks)
     feedback = None if accepted or number == MAX_DRAFTS else render_feedback(number, checks, context.prompts.feedback)
     document = execution.document if execution else None
@@ -171,12 +243,38 @@ async def _attempt(
         round=round_,
         answer=authored.answers[0].text if authored.answers else None,
         code=authored.code,
-        checks=tuple(checks),
+        checks=checks,
         feedback=feedback,
         document=document.to_json() if document else None,
         identities=tuple(answer.identity for answer in (*authored.answers, *judge_answers)),
     )
-    return DraftAttempt(draft, execution, authored.answers, judge_answers)
+    attempt = DraftAttempt(draft, execution, authored.answers, judge_answers)
+    work.attempts.append(attempt)
+    work.authored, work.execution, work.checks = None, None, ()
+    context.watch.on_draft(work.record, attempt)
+
+
+async def _replace_danger(work: Refinement, context: StageContext) -> None:
+    """Ask for another danger, once per record, if a judge rejected this one."""
+    extraction = work.extraction
+    assert extraction is not None
+    if not work.attempts or extraction.danger is None or extraction.sent_back is not None:
+        return
+    last = work.attempts[-1]
+    faults = [fault for check in last.draft.checks for fault in formalization_faults(check)]
+    if not faults:
+        return
+    sent_back = RejectedDanger(extraction.danger, last.draft.number, tuple(faults))
+    again = await extract(work.record, context, sent_back)
+    answers = (*extraction.answers, *again.answers)
+    if again.error is not None or again.danger == extraction.danger:
+        # Keep the first danger; the author gets the usual feedback.
+        work.extraction = replace(extraction, answers=answers, sent_back=sent_back)
+        return
+    work.extraction = replace(again, answers=answers)
+    # Nobody will read the feedback on a draft about another danger.
+    work.attempts[-1] = replace(last, draft=last.draft.model_copy(update={"feedback": None}))
+    context.watch.on_extraction(work.record, work.extraction)
 
 
 def _earlier_judgements(earlier: Iterable[Draft], document: Document) -> list[str]:

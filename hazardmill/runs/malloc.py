@@ -1,8 +1,8 @@
 """Keeps the memory of a long run flat, by returning freed memory to the system.
 
-The rows of a batch take as much memory as everything else that a run holds. Allocators keep what a thread freed for
+The rows of a wave take as much memory as everything else that a run holds. Allocators keep what a thread freed for
 that thread, the more the larger the pieces were. If parts were made in whichever thread is free, each thread would
-after some batches hold on to as much as a batch takes.
+after some waves hold on to as much as a wave takes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MMAP_THRESHOLD: Final = -3
 
 _LARGE_BYTES: Final = 256 * 1024
 
-_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="batch-ends")
+_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="wave-ends")
 
 
 async def in_one_thread(work: Callable[[], T]) -> T:

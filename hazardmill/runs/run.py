@@ -1,8 +1,8 @@
-"""A generation run on a store: its records in order, batch by batch, resumable at any point.
+"""A generation run on a store: its records in order, wave by wave, resumable at any point.
 
 Files are the progress: a record is done when its outcome is committed, in one atomic group with all its rows.
-Records of a batch are worked on together and committed in record order, so that which of two equal tasks is the
-``duplicate`` never depends on timing. LLM answers reach the ledger as they come, so what a killed batch had asked is
+Records of a wave are worked on together and committed in record order, so that which of two equal tasks is the
+``duplicate`` never depends on timing. LLM answers reach the ledger as they come, so what a killed wave had asked is
 not asked again.
 """
 
@@ -48,6 +48,7 @@ from hazardmill.runs.reproducibility import (
 )
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.session import Session
+from hazardmill.runs.waves import wave_size
 from hazardmill.store.run_ids import new_run_id
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
@@ -253,10 +254,10 @@ class Run:
         done = {row["record_id"] for row in self.store.rows("outcomes", {"run_id": self.run_id}, ["record_id"])}
         return [ordinal for ordinal, record_id in enumerate(self.selection) if record_id not in done]
 
-    def batches(self) -> list[list[int]]:
-        """Return the pending ordinals, divided into batches."""
+    def waves(self) -> list[list[int]]:
+        """Return the pending ordinals, divided into waves."""
         pending = self.pending()
-        size = self.config.batch_size
+        size = self.config.wave_size or wave_size(len(self.selection))
         return [pending[start : start + size] for start in range(0, len(pending), size)]
 
     def counts(self) -> dict[str, int]:
@@ -315,7 +316,7 @@ class Run:
             watch: Notified of each step of each record.
 
         Yields:
-            The session, which works on batches.
+            The session, which works on waves.
 
         Raises:
             StoreLocked: Another process works on this run.

@@ -1,26 +1,30 @@
-"""A session on a run: records worked on together, committed in record order, made parts of batch by batch."""
+"""A session on a run: its waves go through the stages, and their records are committed in order, wave by wave."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped
-from hazardmill.generation.context import StageContext
-from hazardmill.generation.refine import RecordResult, refine
+from hazardmill.generation.context import StageContext, add_costs
+from hazardmill.generation.extract import ExtractResult
+from hazardmill.generation.refine import RecordResult, Refinement
 from hazardmill.generation.rows import record_rows, task_id_of
+from hazardmill.generation.wave import Room, Wave
 from hazardmill.ingest.intake import RecordReader
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import Budget
+from hazardmill.llm.requests import Answer
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
-from hazardmill.runs.ordered_pool import OrderedPool
+from hazardmill.runs.waves import WaveStages, WaveStep, run_waves
 from hazardmill.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -28,10 +32,6 @@ if TYPE_CHECKING:
 
 OnRecord = Callable[[str, Outcome], None]
 """Called after each committed record with its id and outcome."""
-
-_AT_ONCE: Final = 2
-"""Records worked on per request that may be under way: while one is executed, proved, or waits for its prefix to be
-cached, another one asks."""
 
 
 @dataclass
@@ -58,19 +58,19 @@ class Session:
         """Why records without a recorded answer stay pending, in the order of the records."""
         self._shelf = RecordReader(self.run.store)
         self._kept = KeptTasks(self.run.store, self.run.run_id)
+        self._room = Room(self.run.config.concurrency, self.context.client.close)
+        self._waves: dict[int, Wave] = {}
+        """The waves under way, by number."""
+        self._ordinals: dict[int, Sequence[int]] = {}
+        self._counts: Counter[str] = Counter()
+        self.on_record: OnRecord | None = None
+        """Called after each committed record."""
 
-    async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
-        """Work on one batch, as ``work_through`` does."""
-        return await self.work_through([batch], on_record)
-
-    async def work_through(self, batches: Iterable[Sequence[int]], on_record: OnRecord | None = None) -> Counter[str]:
-        """Work on batches and commit their records in order; after each batch its rows become parts.
-
-        The first records of a batch are started while the last of the previous one are still waiting for answers, so
-        that there is always something to ask.
+    async def work_through(self, waves: Sequence[Sequence[int]], on_record: OnRecord | None = None) -> Counter[str]:
+        """Work on waves of records, several at once, and commit them in order; then the rows of a wave become parts.
 
         Args:
-            batches: Ordinals of records.
+            waves: Ordinals of the records of each wave.
             on_record: Called after each committed record.
 
         Returns:
@@ -78,52 +78,154 @@ class Session:
 
         Raises:
             ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
-            BudgetReached: There is no money left for the next request; otherwise the same.
-            InputError: The store no longer holds the records of a batch; earlier ones are committed.
-        """  # noqa: DOC501  # a RunStopped here is a BudgetReached
+            RunStopped: There is no money left for the next request; otherwise the same.
+            InputError: The store no longer holds the records of a wave; earlier ones are committed.
+        """
+        self.on_record = on_record
+        return await self.run_steps(self.plan(waves), self.stages)
+
+    def plan(self, waves: Sequence[Sequence[int]]) -> list[WaveStep]:
+        """Number the waves, and return where each begins."""
+        self._ordinals = dict(enumerate(waves, 1))
+        return [
+            WaveStep(wave=number, left=[self.run.selection[ordinal] for ordinal in ordinals])
+            for number, ordinals in self._ordinals.items()
+        ]
+
+    @property
+    def stages(self) -> WaveStages:
+        """The stages of a wave, for the waves that were planned last."""
+        return WaveStages(self.extract, self.author, self.execute, self.judge, self.commit)
+
+    async def run_steps(self, steps: Sequence[WaveStep], stages: WaveStages) -> Counter[str]:
+        """Take some of the planned waves through the stages.
+
+        Args:
+            steps: Where each wave begins, in order; earlier waves are committed.
+            stages: ``stages``, or what is called in place of each.
+
+        Returns:
+            As ``work_through``.
+
+        Raises:
+            ProviderError: As ``work_through``.
+            RunStopped: As ``work_through``.
+        """
         self.context.client.reopen()
-        counts: Counter[str] = Counter()
+        self._waves, self._counts = {}, Counter()
+        self._room.begin(steps[0].wave if steps else 1)
         await self._refresh_ledger()
-        pool = OrderedPool(self._records_of(batches), self._work_on, _AT_ONCE * self.run.config.concurrency)
         try:
-            async for done in pool:
-                if done is None:
-                    await in_one_thread(self.writer.roll)
-                    await self._refresh_ledger()
-                    await in_one_thread(trim)
-                    continue
-                (ordinal, record), worked = done
-                if isinstance(worked, NotRecorded):
-                    self.unrecorded.append(worked)
-                    continue
-                outcome = await self._commit(ordinal, *worked)
-                counts[outcome.value] += 1
-                if on_record is not None:
-                    on_record(record.record_id, outcome)
+            await run_waves(stages, steps)
         except (ProviderError, RunStopped) as error:
-            # Requests under way are paid for: they may end, so that the next session can use their answers.
-            self.context.client.close()
-            await pool.drain()
+            await self._commit_finished()
             self._add_progress(error)
             raise
+        return self._counts
+
+    async def extract(self, step: WaveStep) -> WaveStep:
+        """Read the records of a wave, and ask for the danger in each."""
+        began = time.monotonic()
+        if step.wave not in self._waves:
+            records = await asyncio.to_thread(self._records, self._ordinals[step.wave])
+            self._waves[step.wave] = Wave(step.wave, records, self.context, self._room)
+        wave = self._waves[step.wave]
+        await wave.extract()
+        found = [work.extraction for work in wave.works if work.extraction is not None]
+        return self._following(step, wave, _kinds(found), [each.answers for each in found], began)
+
+    async def author(self, step: WaveStep) -> WaveStep:
+        """Ask for the next draft of each record of a wave that needs one."""
+        began, wave = time.monotonic(), self._waves[step.wave]
+        extracted = [(work, len(_extraction_answers(work))) for work in wave.left]
+        await wave.author()
+        written = [work.authored for work in wave.drafted if work.authored is not None]
+        # Where the judge rejected the danger itself, extraction was asked again.
+        again = [_extraction_answers(work)[before:] for work, before in extracted]
+        counts = Counter("draft" if each.code is not None else "no_code" for each in written)
+        answers = [*again, *(each.answers for each in written)]
+        return self._following(step, wave, counts, answers, began, draft=step.draft + 1)
+
+    async def execute(self, step: WaveStep) -> WaveStep:
+        """Run and prove the drafts of a wave."""
+        began, wave = time.monotonic(), self._waves[step.wave]
+        await wave.execute()
+        counts = Counter("passed" if work.passes_so_far else "failed" for work in wave.drafted)
+        return self._following(step, wave, counts, None, began)
+
+    async def judge(self, step: WaveStep) -> WaveStep:
+        """Ask the judge about the drafts of a wave that passed, and conclude all drafts."""
+        began, wave = time.monotonic(), self._waves[step.wave]
+        drafted = wave.drafted
+        await wave.judge()
+        attempts = [work.attempts[-1] for work in drafted if not work.has_draft]
+        counts = Counter("accepted" if each.draft.accepted else "rejected" for each in attempts)
+        return self._following(step, wave, counts, [each.judge_answers for each in attempts], began)
+
+    async def commit(self, step: WaveStep) -> WaveStep:
+        """Write the outcomes of a wave in record order; all of its rows become parts."""
+        began, wave = time.monotonic(), self._waves[step.wave]
+        counts = await self._commit_all(step.wave, wave.works)
+        # Its drafts are in the store now, and large.
+        del self._waves[step.wave]
+        self._room.committed(step.wave)
+        await in_one_thread(self.writer.roll)
+        await self._refresh_ledger()
+        await in_one_thread(trim)
+        return WaveStep(wave=step.wave, draft=step.draft, counts=counts, seconds=time.monotonic() - began)
+
+    def _following(
+        self,
+        step: WaveStep,
+        wave: Wave,
+        counts: Mapping[str, int],
+        answers: Iterable[tuple[Answer, ...]] | None,
+        began: float,
+        draft: int | None = None,
+    ) -> WaveStep:
+        """Return the step that a stage ends with."""
+        left = [work.record.record_id for work in (wave.drafted or wave.left)]
+        return WaveStep(
+            wave=step.wave,
+            draft=step.draft if draft is None else draft,
+            left=left,
+            counts=dict(counts),
+            usd=None if answers is None else add_costs(*(one.usd for each in answers for one in each if one.paid)),
+            seconds=time.monotonic() - began,
+        )
+
+    async def _commit_finished(self) -> None:
+        """Commit what is finished of the waves under way, as far as it follows what was committed."""
+        for number, wave in sorted(self._waves.items()):
+            await self._commit_all(number, wave.finished)
+            if len(wave.finished) < len(wave.works):
+                break
+        await in_one_thread(self.writer.roll)
+
+    async def _commit_all(self, number: int, works: Sequence[Refinement]) -> Counter[str]:
+        """Commit the first records of a wave, and return them by outcome."""
+        counts: Counter[str] = Counter()
+        checks = [asyncio.create_task(self._cross_check(work)) for work in works]
+        try:
+            for ordinal, work, checking in zip(self._ordinals[number], works, checks, strict=False):
+                crossed = await checking
+                if work.unrecorded is not None:
+                    self.unrecorded.append(work.unrecorded)
+                    continue
+                outcome = await self._commit(ordinal, work.result(), crossed)
+                counts[outcome.value] += 1
+                self._counts[outcome.value] += 1
+                if self.on_record is not None:
+                    self.on_record(work.record.record_id, outcome)
         finally:
-            await pool.call_off()
+            for checking in checks:
+                checking.cancel()
+            await asyncio.gather(*checks, return_exceptions=True)
         return counts
 
     async def _refresh_ledger(self) -> None:
         # While the journal is empty, because everything in it is read again each time.
         await in_one_thread(self.ledger.refresh)
-
-    async def _records_of(self, batches: Iterable[Sequence[int]]) -> AsyncIterator[list[tuple[int, Record]]]:
-        for batch in batches:
-            yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
-
-    async def _work_on(self, numbered: tuple[int, Record]) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
-        try:
-            result = await refine(numbered[1], self.context)
-        except NotRecorded as error:
-            return error
-        return result, await self._cross_check(result)
 
     def _add_progress(self, error: ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
@@ -132,8 +234,8 @@ class Session:
         error.message = f"{error.message}; {left}"
         error.args = (error.message,)
 
-    def _records(self, batch: Sequence[int]) -> list[Record]:
-        wanted = [self.run.selection[ordinal] for ordinal in batch]
+    def _records(self, ordinals: Sequence[int]) -> list[Record]:
+        wanted = [self.run.selection[ordinal] for ordinal in ordinals]
         found = self._shelf.take({record_id: self.run.content[record_id] for record_id in wanted})
         missing = [record_id for record_id in wanted if record_id not in found]
         if missing:
@@ -144,14 +246,15 @@ class Session:
             )
         return [found[record_id] for record_id in wanted]
 
-    async def _cross_check(self, result: RecordResult) -> dict[str, Any] | None:
-        attempt = result.accepted
+    async def _cross_check(self, work: Refinement) -> dict[str, Any] | None:
+        attempt = None if work.unrecorded is not None else work.result().accepted
         if attempt is None or attempt.execution is None or attempt.execution.certificate is None:
             return None
         document = attempt.execution.document
         if document is None or not wants_cross_check(document, self.run.config.cross_check):
             return None
-        return await asyncio.to_thread(run_cross_check, document, attempt.execution.certificate.solution)
+        async with self._room.executing.place(0):
+            return await asyncio.to_thread(run_cross_check, document, attempt.execution.certificate.solution)
 
     async def _commit(self, ordinal: int, result: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
         outcome, reason, message, task_id = result.outcome, result.reason, result.message, None
@@ -183,3 +286,14 @@ class Session:
         )
         await self.writer.append(rows)
         return outcome
+
+
+def _kinds(found: Iterable[ExtractResult]) -> Counter[str]:
+    """Count the results of extraction by kind."""
+    return Counter(
+        "danger" if each.danger is not None else "no_danger" if each.error is None else "failed" for each in found
+    )
+
+
+def _extraction_answers(work: Refinement) -> tuple[Answer, ...]:
+    return () if work.extraction is None else work.extraction.answers

@@ -16,10 +16,10 @@ This folder is for the output of runs; git ignores everything in it except this 
 
 | path | content |
 | --- | --- |
-| `STORE/<table>/*.parquet` | parts: immutable Parquet files (zstd), one per table and batch |
+| `STORE/<table>/*.parquet` | parts: immutable Parquet files (zstd), one per table and wave |
 | `STORE/manifests/*.json` | one manifest per commit, numbered without gaps; a part counts once a manifest lists it |
 | `STORE/manifests/copies/` | second copies of the manifests of compactions |
-| `STORE/journal/*.jsonl` | rows not yet in parts: a checksum and a JSON group per line, until the end of a batch |
+| `STORE/journal/*.jsonl` | rows not yet in parts: a checksum and a JSON group per line, until a wave is committed |
 | `STORE/quarantine/` | files removed by `hazardmill store rebuild`, each with a JSON file on what, when and why |
 | `STORE/store.duckdb` | optional DuckDB file whose views read the parts |
 

@@ -57,7 +57,7 @@ class Writer:
         self.hand_over(group).result()
 
     def roll(self) -> None:
-        """Close the segment, convert its rows to parts, and continue with a new one. Blocks, for about 50 ms per batch.
+        """Close the segment, convert its rows to parts, and continue with a new one. Blocks, for about 50 ms per wave.
 
         Raises:
             StoreError: The disk refuses, or the store's folder was removed or replaced.

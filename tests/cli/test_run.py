@@ -39,7 +39,7 @@ def generate(hazardmill: Hazardmill, neiss: Path) -> Hazardmill:
 @pytest.fixture
 def first(generate: Hazardmill, once: OnceASession) -> Ended:
     """A completed run `first` in the store `s`, in two batches."""
-    words = ("--store", "s", "--run-id", "first", "--json", "--batch-size", 4)
+    words = ("--store", "s", "--run-id", "first", "--json", "--wave-size", 4)
     ended = once("first run", lambda: generate(*words))
     assert ended.code == 0
     return ended
@@ -84,17 +84,17 @@ def test_people_see_tables_and_progress_on_the_other_stream(generate: Hazardmill
 
 
 def test_settings_decide_what_no_option_does(generate: Hazardmill, empty_folder: Path) -> None:
-    (empty_folder / "hazardmill.yaml").write_text("store: mine\nbatch_size: 2\nconcurrency: 3\njail: full\n")
+    (empty_folder / "hazardmill.yaml").write_text("store: mine\nwave_size: 2\nconcurrency: 3\njail: full\n")
     words = ("--concurrency", 5, "--where", "sex=female", "--limit", 2)
     assert generate("--run-id", "a", *words, "--json").code == 0
     config = Run.load(Store.open("mine"), "a").config
-    assert (config.batch_size, config.concurrency, config.jail) == (2, 5, "full")
+    assert (config.wave_size, config.concurrency, config.jail) == (2, 5, "full")
     (item,) = config.inputs
     assert (item.source, item.limit, item.where) == ("neiss", 2, {"sex": "female"})
 
 
 def test_two_runs_have_equal_digests(first: Ended, generate: Hazardmill, hazardmill: Hazardmill) -> None:
-    assert generate("--store", "b", "--json", "--batch-size", 1, "--concurrency", 1).code == 0
+    assert generate("--store", "b", "--json", "--wave-size", 1, "--concurrency", 1).code == 0
     digests = [hazardmill("store", "digest", "--store", store, "--json").json for store in "sb"]
     assert digests[0] == digests[1]
 
@@ -380,7 +380,7 @@ def stopped(generate: Hazardmill, once: OnceASession) -> Store:
 
     def half() -> None:
         assert generate("--store", "s", "--run-id", "half", "--limit", 3, "--json").code == 0
-        assert generate("--store", "s", "--run-id", "r", "--replay", "--json", "--concurrency", 1).code == 5
+        assert generate("--store", "s", "--run-id", "r", "--replay", "--json", "--wave-size", 3).code == 5
 
     once("half a run", half)
     store = Store.open("s")
@@ -391,7 +391,7 @@ def stopped(generate: Hazardmill, once: OnceASession) -> Store:
 def test_options_may_repeat_what_a_run_was_started_with(generate: Hazardmill, hazardmill: Hazardmill) -> None:
     assert generate("--store", "s", "--run-id", "r", "--sample", 2, "--json").code == 0
     same = ("--model", "offline-author", "--sample", 2, "--limit", f"neiss={RECORDS}", "--jail", "auto")
-    assert hazardmill("run", "resume", "r", "--store", "s", "--json", *same, "--batch-size", 3).code == 0
+    assert hazardmill("run", "resume", "r", "--store", "s", "--json", *same, "--wave-size", 3).code == 0
 
 
 @pytest.mark.parametrize(
@@ -544,7 +544,7 @@ def child(*words: object, **environment: str) -> subprocess.Popen[str]:
 @pytest.mark.full
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_killed_run_is_resumed_to_the_same_digest(seed: int, hazardmill: Hazardmill, project: Path) -> None:
-    words = ["run", "generate", "--json", "--batch-size", 4]
+    words = ["run", "generate", "--json", "--wave-size", 4]
     for source in ("neiss", "bddl"):
         words += ["--source", source, "--input", f"{source}={project / 'sources' / source / 'sample'}"]
     assert hazardmill(*words, "--store", "whole", "--run-id", "whole").code == 0

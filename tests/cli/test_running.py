@@ -36,7 +36,7 @@ class Working(Run):
     """A run of two batches, of which the second ends in a given way; it notes what it is told."""
 
     def __init__(self, end: BaseException | None = None, *, signalled: int | None = None) -> None:
-        config = RunConfig(inputs=(RunInput(source="x"),), batch_size=2)
+        config = RunConfig(inputs=(RunInput(source="x"),), wave_size=2)
         super().__init__(Store.open("a store", create=True), "r", config, RECORDS)
         self.end, self.signalled = end, signalled
         self.finished: list[str] = []

@@ -17,7 +17,7 @@ def stores(hazardmill: Hazardmill, neiss: Path, once: OnceASession) -> None:
 
     def both() -> None:
         assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 2, "--store", "s").code == 0
-        words = ("--source", "neiss", "--input", neiss, "--limit", 6, "--batch-size", 2, "--run-id", "whole")
+        words = ("--source", "neiss", "--input", neiss, "--limit", 6, "--wave-size", 2, "--run-id", "whole")
         assert hazardmill("run", "generate", *words, "--store", "g").code == 0
 
     once("store of records and of a run", both)
@@ -130,7 +130,7 @@ def test_nothing_is_found_in_a_good_store(hazardmill: Hazardmill, generated: Sto
 def work(run: Run, batches: int) -> None:
     async def some() -> None:
         async with run.session() as session:
-            for batch in run.batches()[:batches]:
-                await session.work(batch)
+            for batch in run.waves()[:batches]:
+                await session.work_through([batch])
 
     asyncio.run(some())

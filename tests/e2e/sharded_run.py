@@ -43,7 +43,7 @@ def open_run(store: Store, samples: Path, budget_usd: float, records: int, shard
     inputs = tuple(
         RunInput(source=source, path=samples / source / "sample", limit=records, shard=shard) for source in SOURCES
     )
-    config = RunConfig(inputs=inputs, budget_usd=budget_usd, budget_id="all", batch_size=4)
+    config = RunConfig(inputs=inputs, budget_usd=budget_usd, budget_id="all", wave_size=4)
     return Run.start(store, config, run_id, resources=PRICED)[0]
 
 

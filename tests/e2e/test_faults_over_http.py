@@ -72,7 +72,7 @@ def ran(reference, project, tmp_path_factory):
     data = reference / "data"
     paths = {"neiss": data / "neiss" / "neiss2019.tsv", "normbank": data / "normbank" / "NormBank_layout.csv"}
     paths |= {name: project / "sources" / name / "sample" for name in ("alfred", "bddl", "virtualhome")}
-    words = ["run", "generate", *inputs(paths, RECORDS), "--json", "--run-id", "r", "--batch-size", 300]
+    words = ["run", "generate", *inputs(paths, RECORDS), "--json", "--run-id", "r", "--wave-size", 300]
     faultless = hazardmill(*words, "--model", OFFLINE_MODEL, "--store", folder / "faultless")
     assert faultless.returncode == 0, faultless.stderr
     faults = SeededFaults(seed=8, rate=RATE, kinds=[kind for kind in ENDS if kind])

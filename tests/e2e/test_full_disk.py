@@ -35,7 +35,7 @@ def hazardmill(*words: object, preexec_fn: Callable[[], None] | None = None) -> 
 
 
 def generate(store: Path, project: Path, **how: Any) -> subprocess.CompletedProcess[str]:
-    words: list[object] = ["run", "generate", "--store", store, "--run-id", "run", "--batch-size", 5, "--json"]
+    words: list[object] = ["run", "generate", "--store", store, "--run-id", "run", "--wave-size", 5, "--json"]
     for source in ("neiss", "bddl"):
         words += ["--source", source, "--input", f"{source}={project / 'sources' / source / 'sample'}", "--limit", 12]
     return hazardmill(*words, **how)

@@ -72,10 +72,13 @@ COMPACTION = {
     "compact.part.removed": 16,
     "compact.manifest.removed": 3,
 }
-"""The same of a compaction, of a run that was killed in its fourth batch."""
+"""The same of a compaction, of a run that was killed in its fourth wave."""
 
-RESUMPTION = {"part.staged": 3, "manifest.staged": 1, "manifest.renamed": 1, "llm.ledger.after": 3, "commit.after": 3}
-"""The same of a resumption of that run."""
+RESUMPTION = {"part.staged": 3, "manifest.staged": 1, "manifest.renamed": 1, "commit.after": 3}
+"""The same of a resumption of that run. It asks nothing: all of its waves had been answered."""
+
+ASKING = {"llm.ledger.before": 3, "llm.ledger.after": 3, "commit.before": 3, "commit.after": 3, "roll.after": 1}
+"""The same of a resumption of a run that was killed before any of its waves was committed."""
 
 
 def drawn(points: dict[str, int], seed: int = SEED) -> list[Any]:
@@ -119,7 +122,7 @@ def generate(folder: Path, project: Path, **fatal: Any) -> Ended:
     for source, records in RECORDS.items():
         sample = project / "sources" / source / "sample"
         words += ["--source", source, "--input", f"{source}={sample}", "--limit", f"{source}={records}"]
-    return act(folder, *words, "--batch-size", 5, "--concurrency", 2, **fatal)
+    return act(folder, *words, "--wave-size", 5, "--concurrency", 2, **fatal)
 
 
 def resume(folder: Path, **fatal: Any) -> Ended:
@@ -182,10 +185,7 @@ def whole(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 @pytest.fixture(scope="module")
 def half(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store in which a run was killed in its fourth batch, with rows in parts and in the journal.
-
-    At that time the fifth may be done but for its commit; the sixth is not begun, since two are in line at most.
-    """
+    """A store in which a run was killed while it committed its fourth wave, with rows in parts and in the journal."""
     folder = tmp_path_factory.mktemp("half")
     killed(generate(folder, project, point="commit.after", occurrence=18))
     store = Store.open(folder / "store")
@@ -198,6 +198,14 @@ def of_half(half: Path, tmp_path: Path) -> Iterator[Path]:
     """A copy of that store."""
     subprocess.run(["cp", "-a", str(half / "store"), str(tmp_path / "store")], check=True)
     yield tmp_path
+
+
+@pytest.fixture
+def of_begun(project: Path, tmp_path: Path) -> Path:
+    """A store in which a run was killed when some of its first requests were answered."""
+    killed(generate(tmp_path, project, point="llm.ledger.after", occurrence=6))
+    assert Store.open(tmp_path / "store").count("outcomes") == 0
+    return tmp_path
 
 
 def check(store: Store, before: Keys, whole: Whole) -> None:
@@ -241,13 +249,24 @@ def test_a_run_killed_at(point: str, occurrence: int, whole: Whole, tmp_path: Pa
 
 @pytest.mark.parametrize(("point", "occurrence"), drawn(RESUMPTION))
 def test_a_resumption_killed_at(point: str, occurrence: int, whole: Whole, of_half: Path, project: Path) -> None:
-    store = Store.open(of_half / "store")
+    kill_resumption(of_half, project, whole, point, occurrence)
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(ASKING))
+def test_a_resumption_that_asks_killed_at(
+    point: str, occurrence: int, whole: Whole, of_begun: Path, project: Path
+) -> None:
+    kill_resumption(of_begun, project, whole, point, occurrence)
+
+
+def kill_resumption(folder: Path, project: Path, whole: Whole, point: str, occurrence: int) -> None:
+    store = Store.open(folder / "store")
     first = seen(store)
-    killed(resume(of_half, point=point, occurrence=occurrence))
+    killed(resume(folder, point=point, occurrence=occurrence))
     before = seen(store)
     assert all(keys <= before[name] for name, keys in first.items())
     only_left(store)
-    go_on(of_half, project)
+    go_on(folder, project)
     check(store, before, whole)
 
 

@@ -136,7 +136,7 @@ class Keeper:
         samples = {source: project / "sources" / source / "sample" for source in RECORDS}
         words = ["run", "generate", *inputs(samples, RECORDS), "--store", folder / "store", "--run-id", "r", "--json"]
         words += ["--model", "deepseek/deepseek-chat", "--api-base", address]
-        return self.act(folder, *words, "--batch-size", 4, "--concurrency", CONCURRENCY, **fatal)
+        return self.act(folder, *words, "--wave-size", 4, "--concurrency", CONCURRENCY, **fatal)
 
 
 @pytest.fixture(scope="module")

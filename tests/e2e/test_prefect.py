@@ -162,7 +162,7 @@ def test_a_wrong_parameter_is_refused_at_the_command_line(prefect: Prefect, wron
 def test_a_run_is_cancelled_cleanly(prefect: Prefect, provider: Provider, tmp_path: Path) -> None:
     store = tmp_path / "store"
     asked = len(provider.server.attempts)
-    flow_run = prefect.start_run("generate/virtualhome", **paid(provider, store, batch_size=20))
+    flow_run = prefect.start_run("generate/virtualhome", **paid(provider, store, wave_size=20))
     until(lambda: len(provider.server.attempts) > asked + 3, "some requests")
     process = prefect.flow_process(flow_run)
     below = children(process)
@@ -181,7 +181,7 @@ def test_a_run_is_cancelled_cleanly(prefect: Prefect, provider: Provider, tmp_pa
 def test_a_killed_run_goes_on_and_pays_nothing_twice(prefect: Prefect, provider: Provider, tmp_path: Path) -> None:
     store = tmp_path / "store"
     before, seen = len(provider.server.attempts), provider.seen.copy()
-    flow_run = prefect.start_run("generate/bddl", **paid(provider, store, limit=6, batch_size=3))
+    flow_run = prefect.start_run("generate/bddl", **paid(provider, store, limit=6, wave_size=3))
     run_id = run_of(flow_run, "bddl")
     until(lambda: outcomes(store, run_id) >= 3, "the first batch")
     process = prefect.flow_process(flow_run)

@@ -86,7 +86,7 @@ def test_what_the_offline_author_wrote_says_so_everywhere(run):
 
 
 def test_another_run_has_the_same_digest(run, reference, tmp_path):
-    generate(reference, tmp_path, "--concurrency", "3", "--batch-size", "40")
+    generate(reference, tmp_path, "--concurrency", "3", "--wave-size", "40")
     assert Store.open(tmp_path / "store").digest()["total"] == run[1].digest()["total"]
 
 

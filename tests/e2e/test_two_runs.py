@@ -28,7 +28,7 @@ def command(*words: object) -> subprocess.Popen[str]:
 
 
 def generate(store: Path, project: Path, run_id: str) -> subprocess.Popen[str]:
-    words: list[object] = ["run", "generate", "--store", store, "--run-id", run_id, "--batch-size", 4, "--json"]
+    words: list[object] = ["run", "generate", "--store", store, "--run-id", run_id, "--wave-size", 4, "--json"]
     for source, records in RUNS[run_id].items():
         sample = project / "sources" / source / "sample"
         words += ["--source", source, "--input", f"{source}={sample}", "--limit", f"{source}={records}"]

@@ -103,7 +103,7 @@ def run_offline(path: Path, limit: int = 10, run_id: str = RUN_ID) -> Store:
 
     async def work() -> None:
         async with run.session() as session:
-            await session.work_through(run.batches())
+            await session.work_through(run.waves())
 
     with run.under_way():
         asyncio.run(work())

@@ -53,7 +53,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Store:
     """A run of the offline author on samples."""
     store = Store.open(tmp_path_factory.mktemp("check") / "store", create=True)
     inputs = tuple(RunInput(source=name, path=project / "sources" / name / "sample") for name in ("neiss", "bddl"))
-    run, _ = Run.start(store, RunConfig(inputs=inputs, batch_size=100))
+    run, _ = Run.start(store, RunConfig(inputs=inputs, wave_size=100))
 
     worked(run)
     return store

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 
 import pytest
+from patience import PATIENCE_S
 
 from hazardmill.errors import InputError, ProviderDown, UsageError
 from hazardmill.runs.config import RunConfig, RunInput
@@ -27,7 +29,7 @@ def sample(project):
 
 def run_plainly(sample, folder, limit):
     store = Store.open(folder, create=True)
-    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=limit),), batch_size=25))
+    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=limit),), wave_size=25))
     return store, worked(run)
 
 
@@ -82,24 +84,24 @@ def test_a_second_run_pays_only_for_what_changed(prefect_server, sample, tmp_pat
 
 def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, sample, tmp_path):
     store = Store.open(tmp_path / "store", create=True)
-    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=30),), batch_size=25))
+    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=30),), wave_size=25))
 
     async def first_batch():
         async with run.session() as session:
-            await session.work(run.batches()[0])
+            await session.work_through([run.waves()[0]])
 
     asyncio.run(first_batch())
     calls = store.count("llm_calls")
 
     # What the run was started with holds, whatever the deployment says of the records.
-    result = generate("neiss", sample, limit=3, store=store.path, run_id=run.run_id, batch_size=2, attempt_timeout=900)
+    result = generate("neiss", sample, limit=3, store=store.path, run_id=run.run_id, wave_size=2, attempt_timeout=900)
 
     plain, counts = run_plainly(sample, tmp_path / "plain", 30)
     assert result.counts == counts
     assert store.digest(run.run_id) == plain.digest(plain.rows("outcomes")[0]["run_id"])
     assert store.count("llm_calls") == plain.count("llm_calls") > calls
     config = Run.load(store, run.run_id).config
-    assert (config.batch_size, config.attempt_timeout, config.deadline_s) == (2, 900, 1800)
+    assert (config.wave_size, config.attempt_timeout, config.deadline_s) == (2, 900, 1800)
 
 
 def test_a_run_of_another_source_is_not_gone_on_with(prefect_server, sample, tmp_path):
@@ -109,27 +111,25 @@ def test_a_run_of_another_source_is_not_gone_on_with(prefect_server, sample, tmp
 
 
 def test_an_accident_is_tried_again_once(prefect_server, sample, tmp_path, monkeypatch):
-    work, broken = Session.work, [ZeroDivisionError()]
+    commit, broken = Session.commit, [ZeroDivisionError()]
 
-    async def breaks_once(self, batch, on_record=None):
-        if broken:
-            await work(self, batch[:2], on_record)
+    async def breaks_once(self, step):
+        if broken and step.wave == 2:
             raise broken.pop()
-        assert len(batch) == 1
-        return await work(self, batch, on_record)
+        return await commit(self, step)
 
-    monkeypatch.setattr(Session, "work", breaks_once)
-    result = generate("neiss", sample, limit=3, store=tmp_path / "store")
-    assert result.counts["pending"] == 0
+    monkeypatch.setattr(Session, "commit", breaks_once)
+    result = generate("neiss", sample, limit=3, wave_size=2, store=tmp_path / "store")
+    assert not broken and result.counts["pending"] == 0
     assert artifact("progress-neiss").description == "3 of 3 records"
 
 
 def test_a_bug_leaves_a_failed_run_that_goes_on(prefect_server, sample, tmp_path, monkeypatch):
-    async def broken(self, batch, on_record=None):
+    async def broken(self, step):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-        patch.setattr(Session, "work", broken)
+        patch.setattr(Session, "judge", broken)
         generate("neiss", sample, limit=3, store=tmp_path / "store", run_id="r")
     store = Store.open(tmp_path / "store")
     assert [row["state"] for row in latest_states(store)] == ["failed"]
@@ -143,11 +143,11 @@ def test_a_bug_leaves_a_failed_run_that_goes_on(prefect_server, sample, tmp_path
 def test_a_provider_that_is_down_fails_the_run_and_says_how_to_go_on(prefect_server, sample, tmp_path, monkeypatch):
     times = []
 
-    async def down(self, batch, on_record=None):
-        times.append(batch)
+    async def down(self, step):
+        times.append(step)
         raise ProviderDown("the provider answers with status 503")
 
-    monkeypatch.setattr(Session, "work", down)
+    monkeypatch.setattr(Session, "extract", down)
     state = generate("neiss", sample, limit=3, store=tmp_path / "store", run_id="r", return_state=True)
 
     assert state.is_failed() and len(times) == 1
@@ -242,15 +242,54 @@ def test_a_wrong_selection_fails_the_ingest_flow_in_words(prefect_server, sample
 
 
 def test_a_long_run_is_published_while_it_is_under_way(prefect_server, sample, tmp_path, monkeypatch):
-    from flows import batches
+    from flows import publishing, waves
 
-    published, publish = [], batches.publish
+    published, publish = [], publishing.publish
 
     async def noted(run, **how):
         published.append((run.counts()["pending"], how))
         await publish(run, **how)
 
-    monkeypatch.setattr(batches, "publish", noted)
-    monkeypatch.setattr(batches, "PUBLISH_EVERY_S", 0.0)
-    generate("neiss", sample, limit=4, batch_size=2, store=tmp_path / "store")
-    assert published == [(4, {"page": False}), (2, {"page": False}), (0, {})]
+    monkeypatch.setattr(publishing, "publish", noted)
+    monkeypatch.setattr(waves, "publish", noted)
+    monkeypatch.setattr(publishing, "PUBLISH_EVERY_S", 0.01)
+    generate("neiss", sample, limit=4, wave_size=2, store=tmp_path / "store")
+    assert published[0] == (4, {"page": False}) and published[-1] == (0, {})
+
+
+def graph(run_id):
+    """The graph of a run's flow run, once it is drawn whole: name of each box to names of those that it depends on."""
+    from prefect.client.orchestration import get_client
+
+    async def nodes():
+        async with get_client() as client:
+            flow_runs = await client.read_flow_runs()
+            (flow_run,) = [each for each in flow_runs if each.parameters.get("run_id") == run_id]
+            answer = await client._client.get(f"/flow_runs/{flow_run.id}/graph-v2")
+            return answer.json()["nodes"]
+
+    # The server learns of tasks by events, some seconds later.
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        found = asyncio.run(nodes())
+        if any(node["label"] == "publish" and node["state_type"] == "COMPLETED" for _, node in found):
+            break
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)
+    labels = {node["id"]: node["label"] for _, node in found}
+    return {node["label"]: {labels[parent["id"]] for parent in node["parents"]} for _, node in found}
+
+
+def test_the_graph_has_a_box_per_stage_of_each_wave(prefect_server, sample, tmp_path):
+    generate("neiss", sample, limit=4, wave_size=2, store=tmp_path / "store", run_id="drawn")
+    boxes = graph("drawn")
+    assert boxes["plan"] == {"ingest"}
+    assert boxes["publish"] == {"ingest", "wave 01 commit", "wave 02 commit"}
+    for number in (1, 2):
+        wave = f"wave {number:02d}"
+        assert boxes[f"{wave} extract"] == {"plan"}
+        assert boxes[f"{wave} author-1"] == {f"{wave} extract"}
+        assert boxes[f"{wave} execute-1"] == {f"{wave} author-1"}
+        assert boxes[f"{wave} judge-1"] == {f"{wave} execute-1"}
+        last = max(label for label in boxes if label.startswith(f"{wave} judge"))
+        assert boxes[f"{wave} commit"] == {last}

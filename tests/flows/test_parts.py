@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,12 +24,13 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Completed, Failed
 from store.factories import call
 
-from flows import batches, budget, endings, generate_all, keys, publishing
-from flows.batches import Milling
+from flows import budget, endings, generate_all, keys, waves
+from flows import progress as progress_module
 from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
-from flows.publishing import Progress, key, watch_progress
+from flows.progress import Progress, watch_progress
+from flows.publishing import key
 from hazardmill.errors import BudgetReached, InputError, NotRecorded, ProviderDown, StoreError, StoreLocked
 from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
@@ -93,25 +93,17 @@ def test_what_others_spent_of_a_shared_budget_counts(tmp_path: Path, monkeypatch
     assert spent_by_others(Run(Store(tmp_path), "a", alone, {})) == 0.0
 
 
-# --- one session for all batches
+# --- sessions of a run
 
 
 class Session:
-    """A session that spends as it is told, and breaks where it is told to."""
+    """A session that spends as it is told, or breaks."""
 
-    def __init__(self, spends: list[float | BaseException], budget: SimpleNamespace) -> None:
+    def __init__(self, does: float | BaseException, budget: SimpleNamespace) -> None:
         self.budget = budget
         self.unrecorded: list[NotRecorded] = []
-        self._spends = spends
-
-    async def work(self, ordinals: list[int], on_record: Progress) -> Counter[str]:
-        next_one = self._spends.pop(0)
-        if isinstance(next_one, BaseException):
-            raise next_one
-        self.budget.spent_usd += next_one
-        for ordinal in ordinals:
-            on_record(str(ordinal), "accepted")
-        return Counter(accepted=len(ordinals))
+        self.on_record: Any = None
+        self.does = does
 
 
 class Milled:
@@ -120,21 +112,21 @@ class Milled:
     run_id = "r"
     config = SimpleNamespace(backend="litellm")
 
-    def __init__(self, *spends: float | BaseException) -> None:
-        self.spends = list(spends)
+    def __init__(self, *does: float | BaseException) -> None:
+        self.does = list(does)
         self.budget = SimpleNamespace(limit_usd=100.0, spent_usd=0.0)
         self.left = [0, 1, 2, 3]
         self.story: list[object] = []
 
-    def pending(self) -> list[int]:
+    def waves(self) -> list[list[int]]:
         assert self.story[-1] == "opened"
-        return self.left
+        return [[ordinal] for ordinal in self.left]
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
+    async def session(self, on_retry: object) -> AsyncIterator[Session]:
         self.story.append("opened")
         try:
-            yield Session(self.spends, self.budget)
+            yield Session(self.does.pop(0), self.budget)
         except BaseException as error:
             self.story.append(type(error))
             raise
@@ -150,39 +142,79 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     async def threshold_emitter(run: object) -> object:
         return lambda percent, spent: told.append(percent)
 
-    monkeypatch.setattr(batches, "threshold_emitter", threshold_emitter)
-    monkeypatch.setattr(batches, "spent_by_others", lambda run: 0.0)
+    async def run_as_tasks(run: Milled, session: Session, planned: list[list[int]], log: object) -> None:
+        for (ordinal,) in planned[: 1 if isinstance(session.does, BaseException) else None]:
+            run.left.remove(ordinal)
+            session.on_record(str(ordinal), "accepted")
+        if isinstance(session.does, BaseException):
+            raise session.does
+        session.budget.spent_usd += session.does
+
+    monkeypatch.setattr(waves, "threshold_emitter", threshold_emitter)
+    monkeypatch.setattr(waves, "spent_by_others", lambda run: 0.0)
+    monkeypatch.setattr(waves, "run_as_tasks", run_as_tasks)
+    monkeypatch.setattr(waves, "get_run_logger", lambda: logging.getLogger("flow"))
+    monkeypatch.setattr(endings, "get_run_logger", lambda: logging.getLogger("flow"))
     return told
 
 
-async def mill(run: Milled, progress: Progress, *ordinals: list[int]) -> list[object]:
-    """What came of the batches, errors included."""
-    async with Milling(run, progress) as milling:
-        done = [await asyncio.gather(milling.work(batch), return_exceptions=True) for batch in ordinals]
-        return [came for (came,) in done]
+def work(run: Milled, progress: Progress) -> str | None:
+    log: Any = SimpleNamespace(on_retry=None)
+    return asyncio.run(waves._work_twice(run, progress, log))
 
 
-def test_batches_share_one_session(told: list[int]) -> None:
-    run, progress = Milled(1.0, 1.0), Progress(None, 0, 4)
-    assert asyncio.run(mill(run, progress, [0, 1], [2, 3])) == [Counter(accepted=2)] * 2
+def test_a_run_has_one_session(told: list[int]) -> None:
+    run, progress = Milled(1.0), Progress(None, 0, 4)
+    assert work(run, progress) is None
     assert run.story == ["opened", "closed"] and progress.done == 4
+
+
+def test_what_may_have_been_an_accident_is_tried_again_in_a_session_of_its_own(told: list[int]) -> None:
+    run, progress = Milled(ZeroDivisionError(), 1.0), Progress(None, 0, 4)
+    assert work(run, progress) is None
+    assert run.story == ["opened", ZeroDivisionError, "closed", "opened", "closed"] and progress.done == 4
+    assert not run.left
+
+
+@pytest.mark.parametrize("twice", [[ZeroDivisionError(), ZeroDivisionError()], [ProviderDown("503")]])
+def test_what_happens_twice_or_would_happen_again_ends_the_run(told: list[int], twice: list[Exception]) -> None:
+    run = Milled(*twice)
+    with pytest.raises(type(twice[0])):
+        work(run, Progress(None, 0, 4))
+    assert run.does == []
+
+
+def test_a_cancelled_run_closes_its_session(told: list[int]) -> None:
+    run = Milled(asyncio.CancelledError())
+    with pytest.raises(asyncio.CancelledError):
+        work(run, Progress(None, 0, 4))
+    assert run.story == ["opened", asyncio.CancelledError, "closed"]
 
 
 def test_why_records_stay_pending_is_logged_when_the_session_ends(
     told: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(endings, "get_run_logger", lambda: logging.getLogger("flow"))
+    async def miss(run: object, session: Session, planned: object, log: object) -> None:
+        session.unrecorded.append(NotRecorded("there is no answer", record_id="neiss:1"))
 
-    async def use() -> None:
-        async with Milling(Milled(1.0), Progress(None, 0, 4)) as milling:
-            await milling.work([0, 1])
-            assert milling._session is not None
-            milling._session.unrecorded.append(NotRecorded("there is no answer", record_id="neiss:1"))
-
-    asyncio.run(use())
+    monkeypatch.setattr(waves, "run_as_tasks", miss)
+    work(Milled(1.0), Progress(None, 0, 4))
     assert [record.getMessage() for record in caplog.records if record.name == "flow"] == [
         "stays pending: record neiss:1: there is no answer"
     ]
+
+
+def test_thresholds_count_what_others_spent(told: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waves, "spent_by_others", lambda run: 45.0)
+    work(Milled(10.0), Progress(None, 0, 4))
+    assert told == [50]
+
+
+def test_a_budget_that_is_reached_ends_the_run_and_tells_the_rest(told: list[int]) -> None:
+    run = Milled(BudgetReached("spent"))
+    run.budget.spent_usd = 60.0
+    assert work(run, Progress(None, 0, 4)) == "spent"
+    assert told == [80, 100]
 
 
 def test_answers_to_earlier_prompts_are_logged_where_they_are_recorded(
@@ -205,51 +237,6 @@ def test_answers_to_earlier_prompts_are_logged_where_they_are_recorded(
     endings.warn_unrecorded(run, [])
     (told,) = [record.getMessage() for record in caplog.records if record.name == "flow"]
     assert told.startswith("1 of 2 recorded answers are to earlier prompts (judge)")
-
-
-def test_a_batch_that_failed_is_tried_again_in_a_session_of_its_own(told: list[int]) -> None:
-    run, progress = Milled(1.0, ZeroDivisionError(), 1.0), Progress(None, 0, 4)
-
-    async def use() -> list[object]:
-        async with Milling(run, progress) as milling:
-            await milling.work([0, 1])
-            with pytest.raises(ZeroDivisionError):
-                await milling.work([2, 3])
-            # Closed before it is tried again; the first of its records had been committed.
-            assert run.story == ["opened", ZeroDivisionError, "closed"]
-            run.left = [3]
-            return [await milling.work([2, 3])]
-
-    assert asyncio.run(use()) == [Counter(accepted=1)]
-    assert run.story[3:] == ["opened", "closed"] and progress.done == 4
-
-
-def test_a_cancelled_batch_closes_the_session(told: list[int]) -> None:
-    run = Milled(asyncio.CancelledError())
-
-    async def use() -> None:
-        async with Milling(run, Progress(None, 0, 4)) as milling:
-            await milling.work([0, 1])
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(use())
-    assert run.story == ["opened", asyncio.CancelledError, "closed"]
-
-
-def test_a_threshold_that_others_carry_a_budget_over_between_batches_is_told(
-    told: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    others = iter([10.0, 45.0])
-    monkeypatch.setattr(batches, "spent_by_others", lambda run: next(others))
-    asyncio.run(mill(Milled(10.0, 1.0), Progress(None, 0, 4), [0, 1], [2, 3]))
-    assert told == [50]
-
-
-def test_a_budget_that_is_reached_ends_the_batch_and_tells_the_rest(told: list[int]) -> None:
-    run = Milled(60.0, BudgetReached("spent"))
-    done = asyncio.run(mill(run, Progress(None, 0, 4), [0, 1], [2, 3]))
-    assert isinstance(done[1], BudgetReached) and told == [50, 80, 100]
-    assert run.story == ["opened", BudgetReached, "closed"]
 
 
 # --- keys
@@ -358,7 +345,7 @@ def test_a_run_that_asks_nobody_looks_for_no_key(blocks: dict[str, str], monkeyp
 # --- progress
 
 
-def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[tuple[float, str]] = []
     looks: list[int] = []
 
@@ -367,8 +354,8 @@ def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch
         if len(shown) == 1:
             first.set()
 
-    monkeypatch.setattr(publishing, "aupdate_progress_artifact", update)
-    monkeypatch.setattr(publishing, "LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(progress_module, "aupdate_progress_artifact", update)
+    monkeypatch.setattr(progress_module, "LOOK_EVERY_S", 0.001)
 
     async def use() -> None:
         progress = Progress(uuid4(), 1, 4)
@@ -384,21 +371,7 @@ def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch
     assert len(shown) <= 3 and looks[-1] == 4
 
 
-def test_progress_is_not_shown_after_each_of_many_short_batches_and_always_at_the_end(
-    told: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[str] = []
-
-    async def update(artifact_id: UUID, percent: float, text: str) -> None:
-        shown.append(text)
-
-    monkeypatch.setattr(publishing, "aupdate_progress_artifact", update)
-    monkeypatch.setattr(publishing, "LOOK_EVERY_S", 3600.0)
-    asyncio.run(mill(Milled(1.0, 1.0, ZeroDivisionError()), Progress(uuid4(), 0, 4), [0], [1], [2]))
-    assert shown == ["2 of 4 records"]
-
-
-def test_what_goes_wrong_in_a_batch_comes_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     async def use() -> None:
         async with watch_progress(Progress(None, 0, 1), lambda: None):
             raise ProviderDown("down")
@@ -485,7 +458,7 @@ def test_there_is_a_deployment_for_each_source_and_its_parameters_are_right(depl
         ("source", "nobody"),
         ("budget_usd", -1),
         ("attempt_timeout", 0),
-        ("batch_size", 51),
+        ("wave_size", 1001),
         ("shard", "0/2"),
         ("api_base", "https://me:planted@host/v1"),
         ("api_base", "https://host/v1?api_key=planted"),

@@ -187,11 +187,12 @@ TOY_USD = 0.002
 
 @contextmanager
 def opened(
-    store: Store, backend: Backend, jail: Jail, *, models: Models = TOY, **fields: Any
+    store: Store, backend: Backend, jail: Jail, *, models: Models = TOY, max_attempts: int = 6, **fields: Any
 ) -> Iterator[StageContext]:
     """A mill over a store, with a writer of its own."""
     with store.writer("run") as writer:
-        client = Client(backend, Ledger(store, writer, "run"), limiter=Limiter(), prices=PRICES)
+        ledger = Ledger(store, writer, "run")
+        client = Client(backend, ledger, limiter=Limiter(), prices=PRICES, max_attempts=max_attempts)
         yield StageContext(client=client, prompts=Prompts.load(), models=models, jail=jail, **fields)
 
 

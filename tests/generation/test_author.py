@@ -12,8 +12,9 @@ from hazardmill.errors import RequestRefused, UnusableAnswer
 from hazardmill.formalism.document.document import Document
 from hazardmill.generation.author import AuthorResult, author
 from hazardmill.generation.context import Prompts
-from hazardmill.generation.refine import RecordResult, refine
+from hazardmill.generation.refine import RecordResult
 from hazardmill.generation.task_outline import OUTLINE_FORMAT
+from hazardmill.generation.wave import refine
 from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
 from hazardmill.run_options import AuthorFormat, GenerationOptions

@@ -10,7 +10,8 @@ import pytest
 
 from hazardmill.generation.context import Prompts
 from hazardmill.generation.models import Models
-from hazardmill.generation.refine import RecordResult, refine
+from hazardmill.generation.refine import RecordResult
+from hazardmill.generation.wave import refine
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.requests import OFFLINE_MODEL

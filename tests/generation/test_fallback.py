@@ -9,7 +9,8 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.generation.fallback import best_executable
-from hazardmill.generation.refine import DraftAttempt, RecordResult, refine
+from hazardmill.generation.refine import DraftAttempt, RecordResult
+from hazardmill.generation.wave import refine
 from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store

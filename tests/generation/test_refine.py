@@ -8,7 +8,8 @@ from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ProviderDown, RequestRefused, UnusableAnswer
 from hazardmill.generation.models import Models
-from hazardmill.generation.refine import RecordResult, refine
+from hazardmill.generation.refine import RecordResult
+from hazardmill.generation.wave import refine
 from hazardmill.llm.requests import Completion, Usage
 from hazardmill.records import MAX_DRAFTS, Outcome
 from hazardmill.sandbox.jail import Jail

@@ -13,8 +13,9 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.generation.context import StageContext
 from hazardmill.generation.models import Models
-from hazardmill.generation.refine import RecordResult, refine
+from hazardmill.generation.refine import RecordResult
 from hazardmill.generation.rows import record_rows, task_id_of
+from hazardmill.generation.wave import refine
 from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL
 from hazardmill.records import DANGER_LISTS, Danger, Outcome
 from hazardmill.sandbox.jail import Jail

@@ -30,7 +30,7 @@ def shards(count: int) -> list[str]:
 
 def config(notes: Path | None, shard: str | None, **fields: object) -> RunConfig:
     item = RunInput.model_validate({"source": "notes", "path": notes, "shard": shard, **fields})
-    return RunConfig(inputs=(item,), batch_size=2)
+    return RunConfig(inputs=(item,), wave_size=2)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def why_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
         def started(run_id: str, limit: int | None, path: Path | None) -> Run:
             item = RunInput(source="notes", path=path, limit=limit)
-            config = RunConfig(inputs=(item,), models=models, batch_size=8)
+            config = RunConfig(inputs=(item,), models=models, wave_size=7)
             return Run.start(store, config, run_id, resources=answering(backend))[0]
 
         from hazardmill.ingest.intake import ingest_into

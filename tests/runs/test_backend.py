@@ -127,7 +127,7 @@ def test_sessions_that_ask_the_same_of_one_provider_share_its_limits() -> None:
     mine, same, slower, other, elsewhere = asyncio.run(
         opened(
             asking(**address),
-            asking(**address, batch_size=3),
+            asking(**address, wave_size=3),
             asking(**address, concurrency=2),
             asking("openai/toy", **address),
             asking(requests_per_minute=100),

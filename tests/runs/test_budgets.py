@@ -48,8 +48,8 @@ def config(notes: Path, **fields: Any) -> RunConfig:
 def worked(run: Run) -> Budget | None:
     async def work() -> Budget | None:
         async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
+            for batch in run.waves():
+                await session.work_through([batch])
             return session.budget
 
     with run.under_way():

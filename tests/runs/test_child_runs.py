@@ -64,7 +64,7 @@ def model(stops_at: int | None = None, **script: Any) -> ScriptedBackend:
 
 def config(notes: Path | None, **fields: Any) -> RunConfig:
     return RunConfig(
-        inputs=(RunInput(source="notes", path=notes),), **({"models": TOY, "batch_size": 4, "concurrency": 1} | fields)
+        inputs=(RunInput(source="notes", path=notes),), **({"models": TOY, "wave_size": 4, "concurrency": 1} | fields)
     )
 
 
@@ -115,8 +115,8 @@ def test_another_format_of_the_author_is_another_prompt_as_well(stopped: Run) ->
 def test_what_alters_no_result_is_taken(stopped: Run, store: Store, use: Use, tmp_path: Path, notes: Path) -> None:
     use(model())
     free = {"requests_per_minute": 1000, "tokens_per_minute": 10**7, "deadline_s": 60.0}
-    resumed = stopped.resume(changed(stopped, batch_size=1, concurrency=3, cross_check=0.0, **free))
-    assert len(resumed.batches()) == 4
+    resumed = stopped.resume(changed(stopped, wave_size=1, concurrency=3, cross_check=0.0, **free))
+    assert len(resumed.waves()) == 4
     worked(resumed)
     assert [json.loads(row["config"])["concurrency"] for row in store.rows("runs")] == [1, 1, 3, 3]
     whole = Store.open(tmp_path / "whole", create=True)

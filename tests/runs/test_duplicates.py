@@ -251,34 +251,40 @@ ENDS = {
 UseModel = Callable[..., None]
 
 
+def number_of(request: Request) -> int:
+    return int(str(request.record_id).partition(":")[2])
+
+
 @pytest.fixture
 def use_model(use: Use) -> UseModel:
-    """Put six records' answers in the place of a model; of one record, the author is refused."""
+    """Put six records' answers in the place of a model; of one record, the judge is refused."""
 
     def place(stops_at: int | None = None) -> None:
-        def author(request: Request) -> str | Exception:
-            number = int(str(request.record_id).partition(":")[2])
-            return RequestRefused("no credit") if number == stops_at else fenced(CODE[number])
+        def author(request: Request) -> str:
+            return fenced(CODE[number_of(request)])
+
+        def judge(request: Request) -> str | Exception:
+            return RequestRefused("no credit") if number_of(request) == stops_at else APPROVED
 
         def extract(request: Request) -> str:
             return TOLD_OTHERWISE if request.record_id in {f"notes:{n}" for n in OTHERWISE} else FOUND
 
-        use(ScriptedBackend(extract=extract, author=author, judge=APPROVED))
+        use(ScriptedBackend(extract=extract, author=author, judge=judge))
 
     return place
 
 
 def started(store: Store, notes: Path, use: Use) -> Run:
     models = Models(extract="toy", author="toy", judge="toy")
-    asked = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, batch_size=2, concurrency=2)
+    asked = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, wave_size=2, concurrency=2)
     return Run.start(store, asked, "run", resources=use.resources)[0]
 
 
 def worked(run: Run) -> None:
     async def work() -> None:
-        for batch in run.batches():
+        for batch in run.waves():
             async with run.session() as session:
-                await session.work(batch)
+                await session.work_through([batch])
 
     with run.under_way():
         asyncio.run(work())

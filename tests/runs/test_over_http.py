@@ -50,7 +50,7 @@ def configured(project: Path, monkeypatch: pytest.MonkeyPatch) -> Configured:
         models = {} if server is None else {"models": Models(extract=model, author=model, judge=model)}
         inputs = (RunInput(source="neiss", path=sample, limit=limit),)
         return RunConfig.model_validate(
-            {"inputs": inputs, "jail": "minimal", "batch_size": 30, **asked, **models, **fields}
+            {"inputs": inputs, "jail": "minimal", "wave_size": 30, **asked, **models, **fields}
         )
 
     return config
@@ -159,15 +159,15 @@ def test_a_provider_that_is_down_ends_the_run_and_it_goes_on_when_it_is_up(
         return ServerFault(ServerFaultKind.SERVER_ERROR) if is_down else None
 
     with LlmServer(faults=faults, on_change=lambda attempt: None) as server:
-        run = started(store, configured(server, 6, batch_size=3), resources=impatient())
+        run = started(store, configured(server, 6, wave_size=3), resources=impatient())
 
         async def work() -> None:
             nonlocal is_down
             async with run.session() as session:
-                first, second = run.batches()
-                await session.work(first)
+                first, second = run.waves()
+                await session.work_through([first])
                 is_down = True
-                await session.work(second)
+                await session.work_through([second])
 
         with pytest.raises(BreakerOpen, match="3 of 6 records are left"), run.under_way():
             asyncio.run(work())

@@ -69,7 +69,7 @@ def a_task_each(**script: Any) -> ScriptedBackend:
 
 def config(notes: Path | None, **fields: Any) -> RunConfig:
     models = Models(extract="toy", author="toy", judge="toy")
-    return RunConfig(inputs=(RunInput(source="notes", path=notes),), **({"models": models, "batch_size": 4} | fields))
+    return RunConfig(inputs=(RunInput(source="notes", path=notes),), **({"models": models, "wave_size": 4} | fields))
 
 
 def started(store: Store, notes: Path, use: Use | None = None, run_id: str = "run", **fields: Any) -> Run:
@@ -93,7 +93,7 @@ def test_a_run_starts_with_its_records_in_order_and_all_pending(store: Store, no
     run, (intake,) = Run.start(store, config(notes), "run")
     assert run.selection == intake.record_ids == tuple(f"notes:{n}" for n in range(1, 7))
     assert run.pending() == [0, 1, 2, 3, 4, 5]
-    assert run.batches() == [[0, 1, 2, 3], [4, 5]]
+    assert run.waves() == [[0, 1, 2, 3], [4, 5]]
     assert run.counts() == {**dict.fromkeys(Outcome, 0), "pending": 6}
     (row,) = store.rows("runs")
     assert (row["kind"], row["state"], row["sequence"], row["at"].tzinfo) == ("generate", "running", 0, UTC)
@@ -299,8 +299,8 @@ def test_each_committed_record_is_reported_in_order(store: Store, notes: Path, u
 
     async def work() -> None:
         async with run.session() as session:
-            counts = await session.work(
-                [0, 1], lambda record_id, outcome: seen.append((record_id, outcome, store.count("outcomes")))
+            counts = await session.work_through(
+                [[0, 1]], lambda record_id, outcome: seen.append((record_id, outcome, store.count("outcomes")))
             )
             assert counts == {"accepted": 2}
 
@@ -331,7 +331,7 @@ def test_of_equal_tasks_the_first_record_keeps_it_whichever_is_done_first(
     same = {"author": lambda request: fenced(soup(THINGS[number_of(request) % 2]))}
     finished: list[int] = []
     use(a_task_each(**same, judge=in_reverse(finished)))
-    worked(started(store, notes, use, batch_size=6, concurrency=6))
+    worked(started(store, notes, use, wave_size=6, concurrency=6))
     assert len(finished) == 6 and finished[1:] == sorted(finished[1:], reverse=True)
     assert ends(store) == {
         "notes:1": "accepted",
@@ -345,7 +345,7 @@ def test_of_equal_tasks_the_first_record_keeps_it_whichever_is_done_first(
 
     other = Store.open(tmp_path / "other", create=True)
     use(a_task_each(**same))
-    worked(started(other, notes, use, batch_size=1, concurrency=1))
+    worked(started(other, notes, use, wave_size=1, concurrency=1))
     assert other.digest() == store.digest()
 
 
@@ -382,7 +382,7 @@ def test_a_stopped_run_is_resumed_to_the_digest_of_an_uninterrupted_one(
     refused = sum(row["error"] is not None for row in store.rows("llm_calls"))
     second = use(a_task_each())
     resumed = Run.load(Store.open(store.path), "run", use.resources)
-    assert resumed.batches() == [[2, 3, 4, 5]]
+    assert resumed.waves() == [[2, 3, 4, 5]]
     assert worked(resumed)["accepted"] == 6
 
     other = Store.open(tmp_path / "other", create=True)
@@ -442,7 +442,7 @@ def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, n
 
 def test_what_alters_no_result_is_kept_from_the_last_resume(store: Store, notes: Path, use: Use) -> None:
     use(failing_at(3))
-    run = started(store, notes, use, batch_size=2, concurrency=1)
+    run = started(store, notes, use, wave_size=2, concurrency=1)
     with pytest.raises(RequestRefused):
         worked(run)
     changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 0.5}
@@ -510,35 +510,37 @@ def test_where_the_provider_cannot_be_asked_what_is_under_way_may_end(
     """Nothing is wrong with what the others are paying for, but nothing more is asked."""
     down = asyncio.Event()
 
-    def judge(request: Request) -> str | Exception:
-        down.set()
-        return failure
-
-    async def write(request: Request) -> str:
-        if number_of(request) != 1:
+    async def write(request: Request) -> str | Exception:
+        if number_of(request) == 3:
+            down.set()
+            return failure
+        if number_of(request) == 2:
             await down.wait()
-            # Long after the first record has failed.
+            # Long after the other record has failed.
             for _ in range(1000):
                 await asyncio.sleep(0)
         return fenced(soup(THINGS[number_of(request) - 1]))
 
-    backend = use(a_task_each(author=write, judge=judge))
-    run = started(store, notes, use, batch_size=3, concurrency=3)
+    backend = use(a_task_each(author=write))
+    run = started(store, notes, use, wave_size=3, concurrency=3)
     with pytest.raises(type(failure), match="6 of 6 records are left"):
-        # Records of the next batch would wait in the places that the judge needs.
-        worked(run, run.batches()[:1])
+        # Of the next wave, some may have been asked about already.
+        worked(run, run.waves()[:1])
     rows = [row for row in store.rows("llm_calls") if row["stage"] == "author"]
-    assert [row["answered"] for row in rows] == [True] * 3
-    assert backend.count("judge") == 1
+    assert sorted((row["record_id"], row["answered"]) for row in rows if row["answered"]) == [
+        ("notes:1", True),
+        ("notes:2", True),
+    ]
+    assert backend.count("judge") == 0
     assert state(store) == "stopped" and ends(store) == {}
 
     second = use(a_task_each())
     assert worked(Run.load(store, "run", use.resources))["accepted"] == 6
-    assert second.count("author") == 3
+    assert second.count("author") == 4
 
 
 def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, notes: Path, use: Use) -> None:
-    """As when a batch of a flow failed, and is tried again."""
+    """as when a flow failed, and is tried again."""
     together = asyncio.Barrier(2)
 
     async def extract(request: Request) -> str:
@@ -548,12 +550,12 @@ def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, note
         return FOUND
 
     use(a_task_each(extract=extract))
-    run = started(store, notes, use, batch_size=2, concurrency=2)
+    run = started(store, notes, use, wave_size=2, concurrency=2)
 
     async def work() -> None:
-        for batch in run.batches()[:2]:
+        for batch in run.waves()[:2]:
             async with run.session() as session:
-                await session.work(batch)
+                await session.work_through([batch])
 
     asyncio.run(work())
     assert run.counts()["accepted"] == 4
@@ -567,7 +569,7 @@ def test_a_pause_before_another_attempt_is_told(store: Store, notes: Path, use: 
 
     async def work() -> None:
         async with run.session(lambda retry: told.append(f"{retry.attempt}: {retry.error.message}")) as session:
-            await session.work([0, 1])
+            await session.work_through([[0, 1]])
 
     asyncio.run(work())
     assert told == ["2: too many", "3: too many"]
@@ -576,17 +578,17 @@ def test_a_pause_before_another_attempt_is_told(store: Store, notes: Path, use: 
 def test_what_another_run_pays_meanwhile_is_not_asked_again(store: Store, notes: Path, use: Use) -> None:
     backend = use(a_task_each())
     first, second = (
-        started(store, notes, use, "first", batch_size=3),
-        started(store, notes, use, "second", batch_size=6),
+        started(store, notes, use, "first", wave_size=3),
+        started(store, notes, use, "second", wave_size=6),
     )
 
     async def work() -> None:
         async with first.session() as mine:
-            await mine.work([0, 1, 2])
+            await mine.work_through([[0, 1, 2]])
             async with second.session() as theirs:
-                await theirs.work([0, 1, 2, 3, 4, 5])
+                await theirs.work_through([[0, 1, 2, 3, 4, 5]])
             assert backend.count() == 18
-            await mine.work([3, 4, 5])
+            await mine.work_through([[3, 4, 5]])
 
     asyncio.run(work())
     assert backend.count() == 18
@@ -637,7 +639,7 @@ def test_records_that_the_store_lost_are_named(store: Store, notes: Path, use: U
 
     async def work() -> None:
         async with gone.session() as session:
-            await session.work([0, 1])
+            await session.work_through([[0, 1]])
 
     with pytest.raises(InputError, match="no longer holds 1 record") as caught:
         asyncio.run(work())

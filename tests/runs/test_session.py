@@ -48,7 +48,7 @@ def started(store: Store, notes: Path, backend: Backend, **clients: Any) -> Run:
         inputs=(RunInput(source="notes", path=notes),),
         models=Models(extract="toy", author="toy", judge="toy"),
         jail="minimal",
-        batch_size=2,
+        wave_size=2,
         concurrency=2,
     )
     return Run.start(store, config, "run", resources=resources)[0]
@@ -63,7 +63,7 @@ def worked_through(run: Run, batches: list[list[int]] | None = None) -> list[tup
 
     async def work() -> None:
         async with run.session() as session:
-            counts = await session.work_through(run.batches() if batches is None else batches, on_record)
+            counts = await session.work_through(run.waves() if batches is None else batches, on_record)
             assert counts == Counter(outcome.value for _, outcome, _ in seen)
             # The last batch is parts as well, before the session is closed.
             assert len(list(run.store.path.glob("journal/*.jsonl"))) == 0
@@ -108,13 +108,14 @@ def test_where_the_provider_fails_in_a_later_batch_the_earlier_is_whole_and_noth
 
     backend = Backend(extract=extract)
     run = started(store, notes, backend, client=functools.partial(Client, max_attempts=1))
-    with pytest.raises(ConnectionFailed, match="3 of 6 records are left"):
+    with pytest.raises(ConnectionFailed, match="4 of 6 records are left"):
         worked_through(run)
-    assert run.pending() == [3, 4, 5]
-    assert len(store.snapshot().parts("outcomes")) == 2
+    assert run.pending() == [2, 3, 4, 5]
+    assert len(store.snapshot().parts("outcomes")) == 1
 
     broken = False
     assert [record_id for record_id, *_ in worked_through(Run.load(store, "run", run.resources))] == [
+        "notes:3",
         "notes:4",
         "notes:5",
         "notes:6",

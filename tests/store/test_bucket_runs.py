@@ -39,7 +39,7 @@ def ended(child: subprocess.Popen[str]) -> str:
 
 
 def generate(state: Path, store: object, shard: int) -> subprocess.Popen[str]:
-    words = ["--source", "neiss", "--shard", f"{shard}/2", "--batch-size", 2, "--store", store, "--json"]
+    words = ["--source", "neiss", "--shard", f"{shard}/2", "--wave-size", 2, "--store", store, "--json"]
     return start(state, "run", "generate", *words)
 
 

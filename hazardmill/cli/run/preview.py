@@ -143,7 +143,7 @@ async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
         # SIGTERM ends it as Ctrl-C does.
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
     async with run.session(progress.on_retry, told) as session:
-        await session.work_through(run.batches(), told.ended)
+        await session.work_through(run.waves(), told.ended)
     warn_unrecorded(session.unrecorded)
 
 

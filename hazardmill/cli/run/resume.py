@@ -38,7 +38,7 @@ def resume(
 
     A run keeps the settings it was started with; you may give the same values again as options. Options that do not
     alter results may differ, and then apply to later resumes too: budget, requests and tokens per minute, timeout per
-    attempt, deadline, size of answers, batch size, concurrency, cross-check share. If any other option differs, or if
+    attempt, deadline, size of answers, wave size, concurrency, cross-check share. If any other option differs, or if
     the prompts, the jail's layers or hazardmill itself have changed, the command lists the changes and does nothing. To
     continue with these changes, add `--child`: it starts a new run, on the same records unless `--limit` differs.
     """  # noqa: DOC501  # the docstring is the command's help

@@ -149,10 +149,10 @@ async def _work(run: Run, quiet: bool) -> None:
     if task is not None:
         # SIGTERM ends a run as Ctrl-C does: stopped, resumable.
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    batches = run.batches()
-    with RunProgress(sum(map(len, batches)), quiet=quiet) as progress:
+    waves = run.waves()
+    with RunProgress(sum(map(len, waves)), quiet=quiet) as progress:
         async with run.session(progress.on_retry) as session:
-            await session.work_through(batches, progress)
+            await session.work_through(waves, progress)
     warn_unrecorded(session.unrecorded)
     older = older_answers(run.store, run.run_id)
     if older is not None:

@@ -372,7 +372,7 @@ def now() -> str:
 
 def _names(folder: Path) -> list[str]:
     """Names of the manifests in ``folder``, sorted; empty if the folder does not exist."""
-    # Strings instead of paths: this runs several times per batch, and there can be thousands of files.
+    # Strings instead of paths: this runs several times per wave, and there can be thousands of files.
     with disk_errors(folder, "list the manifests"):
         try:
             with os.scandir(folder) as entries:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.runs.ordered_pool import OrderedPool
+from hazardmill.evaluation.ordered_pool import OrderedPool
 
 Batches = Sequence[Sequence[int]]
 

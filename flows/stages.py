@@ -1,0 +1,95 @@
+"""The stages of a run's waves as Prefect tasks, which are what the graph of a flow run shows.
+
+Tasks are awaited in the flow's own event loop, because the stages share a session that belongs to it; submitted tasks
+would each run in a loop of their own, and take ten times as much of a processor. Each takes one ``WaveStep`` and
+returns a new one: Prefect draws an edge where a task is given what another one returned, once per parameter.
+
+Nothing is persisted or cached. A stage that runs again asks nothing that the ledger knows, and a result that the server
+kept would be older than the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from prefect import flow, runtime, task
+from prefect.cache_policies import NO_CACHE
+
+from flows.wave_log import WaveLog
+from hazardmill.runs.run import Run
+from hazardmill.runs.session import Session
+from hazardmill.runs.waves import AT_ONCE, Stage, WaveStages, WaveStep
+
+MOST_WAVES: Final = 10
+"""The most waves in one graph. Each has up to 17 tasks, and above 500 edges the UI hides all arrows."""
+
+
+async def run_as_tasks(run: Run, session: Session, waves: Sequence[Sequence[int]], log: WaveLog) -> None:
+    """Take waves through all stages, each stage of each wave as a task.
+
+    More waves than one graph can show are worked on in groups, one after the other, each a flow run within this one.
+
+    Args:
+        run: The run.
+        session: An open session of the run.
+        waves: Ordinals of the records of each wave.
+        log: Counts what stages return.
+
+    Raises:
+        HazardmillError: As ``Session.run_steps``.
+    """  # the helper passes it on
+
+    @task(name="plan", task_run_name="plan", persist_result=False, cache_policy=NO_CACHE)
+    async def plan(run: Run) -> list[WaveStep]:
+        """Divide what is pending into waves."""
+        return session.plan(waves)
+
+    steps = await plan(run)
+    stages = _stage_tasks(run, session, log)
+    if len(steps) <= MOST_WAVES:
+        await session.run_steps(steps, stages)
+        return
+
+    async def work_on_group(first: int, last: int) -> None:
+        await session.run_steps(steps[first - 1 : last], stages)
+
+    for start in range(0, len(steps), AT_ONCE):
+        first, last = start + 1, min(start + AT_ONCE, len(steps))
+        as_flow = flow(name="waves", flow_run_name=f"waves {first} to {last}", persist_result=False)
+        await as_flow(work_on_group)(first, last)
+
+
+def _stage_tasks(run: Run, session: Session, log: WaveLog) -> WaveStages:
+    """Return the stages of a session as tasks, with the tags by which the UI can filter them."""
+    models, stages = run.config.models, session.stages
+    return WaveStages(
+        extract=_stage_task("extract", stages.extract, log, _llm(models.extract)),
+        author=_stage_task("author", stages.author, log, _llm(models.author)),
+        execute=_stage_task("execute", stages.execute, log, {"jail"}),
+        judge=_stage_task("judge", stages.judge, log, _llm(models.judge)),
+        commit=_stage_task("commit", stages.commit, log, set()),
+    )
+
+
+def _stage_task(name: str, stage: Stage, log: WaveLog, tags: set[str]) -> Stage:
+    @task(name=name, task_run_name=_task_run_name, tags=tags, persist_result=False, cache_policy=NO_CACHE)
+    async def work(step: WaveStep) -> WaveStep:
+        done = await stage(step)
+        log.add(name, done)
+        return done
+
+    return work
+
+
+def _task_run_name() -> str:
+    """Return the name of a task run: wave, stage and, where there is one, number of the draft."""
+    name, step = runtime.task_run.task_name, runtime.task_run.parameters["step"]
+    if name in ("extract", "commit"):
+        return f"wave {step.wave:02d} {name}"
+    return f"wave {step.wave:02d} {name}-{step.draft + 1 if name == 'author' else step.draft}"
+
+
+def _llm(model: str) -> set[str]:
+    provider, slash, _ = model.partition("/")
+    return {"llm", f"llm:{provider}"} if slash else {"llm"}

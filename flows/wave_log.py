@@ -1,0 +1,106 @@
+"""What the waves of a flow run did: a line of log per wave, and a table per stage at the end."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from typing import Final
+
+from prefect import get_run_logger
+from prefect.artifacts import acreate_table_artifact
+
+from flows.publishing import key
+from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited
+from hazardmill.llm.client import Retry
+from hazardmill.records import Outcome
+from hazardmill.reporting.numbers import plural, usd
+from hazardmill.runs.run import Run
+from hazardmill.runs.waves import WaveStep
+
+_MINUTE_S: Final = 60.0
+
+_ASKING: Final = ("extract", "author", "judge")
+"""The stages that ask a model."""
+
+_KINDS: Final = {RateLimited: "429", ProviderDown: "5xx", ConnectionFailed: "connection"}
+"""What retries are counted under, by the error that caused them."""
+
+
+class WaveLog:
+    """Counts what the stages of each wave did.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.committed: list[WaveStep] = []
+        """What the stage ``commit`` returned, wave by wave."""
+        self._run = run
+        self._began = time.monotonic()
+        self._stages: dict[str, list[WaveStep]] = defaultdict(list)
+        self._costs: dict[int, list[float | None]] = defaultdict(list)
+        self._records: dict[int, int] = {}
+        self._done = 0
+        self._retries: Counter[str] = Counter()
+
+    def on_retry(self, retry: Retry) -> None:
+        """Count a request that is sent again, by the reason."""
+        self._retries[next((name for kind, name in _KINDS.items() if isinstance(retry.error, kind)), "other")] += 1
+
+    def add(self, stage: str, step: WaveStep) -> None:
+        """Count what a stage returned; log a line if its wave is committed."""
+        self._stages[stage].append(step)
+        if stage in _ASKING:
+            self._costs[step.wave].append(step.usd)
+        if stage == "commit":
+            self.committed.append(step)
+            self._done += sum(step.counts.values())
+            get_run_logger().info(self._line(step))
+
+    def _line(self, step: WaveStep) -> str:
+        """Return what became of a wave, with the pace of the run so far."""
+        costs = self._costs.pop(step.wave)
+        spent = "cost unknown" if None in costs else usd(sum(cost for cost in costs if cost is not None))
+        rate = self._done / max(time.monotonic() - self._began, 1e-9)
+        left = len(self._run.selection) - self._run.store.count("outcomes", {"run_id": self._run.run_id})
+        parts = [
+            f"wave {step.wave}: {plural(sum(step.counts.values()), 'record')}",
+            f"{step.counts.get(Outcome.ACCEPTED.value, 0)} accepted",
+            spent,
+            *self._retried(),
+            f"{rate:.1f} records/s",
+            f"{left / rate / _MINUTE_S:.0f} min left" if left and rate else "none left",
+        ]
+        return ", ".join(parts)
+
+    def _retried(self) -> list[str]:
+        """Return the retries since the last line, by reason."""
+        if not self._retries:
+            return []
+        kinds = ", ".join(f"{kind}: {count}" for kind, count in self._retries.most_common())
+        total = self._retries.total()
+        said = f"{total} {'retry' if total == 1 else 'retries'} ({kinds})"
+        self._retries.clear()
+        return [said]
+
+    async def publish(self) -> None:
+        """Write a table per stage: what it did for each wave and draft. Failures are logged."""
+        names = sorted({item.source for item in self._run.config.inputs})
+        for stage, steps in self._stages.items():
+            rows = [
+                {
+                    "wave": step.wave,
+                    "draft": step.draft or "",
+                    **step.counts,
+                    **({"usd": "unknown" if step.usd is None else step.usd} if stage in _ASKING else {}),
+                    "seconds": round(step.seconds or 0.0, 1),
+                }
+                for step in sorted(steps, key=lambda step: (step.wave, step.draft))
+            ]
+            try:
+                await acreate_table_artifact(
+                    rows, key=key("stage", stage, *names), description=f"Run {self._run.run_id}"
+                )
+            except Exception as error:
+                get_run_logger().warning("there is no table of the stage %s: %r", stage, error)
