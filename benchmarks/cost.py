@@ -35,7 +35,7 @@ from hazardmill.formalism.formats.despite.code import planner_code
 from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.models import Models
 from hazardmill.generation.prompt_cache import Warmup
-from hazardmill.generation.refine import refine
+from hazardmill.generation.wave import refine
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import list_sources, load_source
 from hazardmill.llm.client import Client

@@ -35,7 +35,8 @@ from hazardmill.formalism.search.engines.external import available
 from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.execute import execute
 from hazardmill.generation.models import Models
-from hazardmill.generation.refine import first_failure, refine
+from hazardmill.generation.refine import first_failure
+from hazardmill.generation.wave import refine
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger

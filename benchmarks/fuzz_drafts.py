@@ -322,7 +322,7 @@ class Fuzz:
         author = Author(drafts)
         names = ["all drafts"]
         with LlmServer(author) as server:
-            words = ["--source", "neiss", "--input", reports, "--limit", len(drafts) + 20, "--batch-size", 50]
+            words = ["--source", "neiss", "--input", reports, "--limit", len(drafts) + 20, "--wave-size", 50]
             asked = ["--model", "openai/fuzz", "--api-base", server.address, "--concurrency", 1]
             author.child = lambda: self.child
             done = self.command(len(drafts), "run", "generate", *words, *asked, "--store", "store", "--json")

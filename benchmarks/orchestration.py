@@ -1,11 +1,11 @@
 """What Prefect adds to a run: the same records by the command line and by the flow, against a real server.
 
-    python benchmarks/orchestration.py [--quick] [--records N] [--repeats N] [--batch N] [--reference FOLDER]
+    python benchmarks/orchestration.py [--quick] [--records N] [--repeats N] [--latency SECONDS] [--reference FOLDER]
 
 The baseline is `hazardmill run generate`; ours is the flow `generate` in a process as a worker would start it, with the
 API of a Prefect server of its own on loopback (SQLite, as `prefect server start` comes). Both have the offline author,
-for a model that takes seconds to answer would hide what is to be seen. The digests of both stores must be equal, or
-the run ends with an error.
+or with --latency a server that answers so many seconds later. Both write the same at the end: the report's page and the
+store's views. The digests of both stores must be equal, or the run ends with an error.
 
 Three ratios: of the whole process by the clock, which is what the goal is about; of its processor time; and of the run
 itself, from its first row to its last, without start and imports. Then what the server had to write: rows in all tables
@@ -44,6 +44,9 @@ START_S = 120.0
 REPORTS_A_YEAR = 410_202
 """How many a full file of NEISS holds."""
 PROJECT = Path(__file__).resolve().parent.parent
+MILL = [sys.executable, "-m", "hazardmill.cli.main"]
+KEY = {"DEEPSEEK_API_KEY": "none"}
+"""What the model's library asks for; the server does not look at it."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help="200 records, once")
     parser.add_argument("--records", type=int, help="so many (2,000)")
     parser.add_argument("--repeats", type=int, help="times each side, in turns (3); medians count")
-    parser.add_argument("--batch", type=int, default=25, help="records a batch, each a Prefect task (25)")
+    parser.add_argument("--latency", type=float, help="seconds of a model's server to an answer; without, no server")
     parser.add_argument("--reference", type=Path, help="folder of reference data")
-    parser.add_argument("--flow", nargs=5, metavar="WORD", help=argparse.SUPPRESS)
+    parser.add_argument("--flow", nargs=6, metavar="WORD", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.flow:
         return flow_process(*options.flow)
@@ -73,25 +76,25 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = reports(options, folder, count)
-        print(f"{count:,} records of {path.name}, in batches of {options.batch}, the offline author")
+        print(f"{count:,} records of {path.name}, {asked(options)}")
         plain, flow, written, lags = [], [], [], []
-        with server(folder / "prefect") as (environment, database):
+        with server(folder / "prefect") as (environment, database), answering(options) as address:
             for number in range(repeats):
                 ours, theirs = (folder / f"{side}-{number}" for side in ("flow", "plain"))
-                words = ["--source", "neiss", "--input", path, "--limit", count, "--batch-size", options.batch]
-                words = [*words, "--model", "offline-author", "--store", theirs, "--run-id", "r", "--json"]
-                ended = taken([sys.executable, "-m", "hazardmill.cli.main", "run", "generate", *words], {})
+                words = ["--source", "neiss", "--input", path, "--limit", count, "--store", theirs, "--run-id", "r"]
+                words = [*words, "--model", model_of(options), *(["--api-base", address] if address else [])]
+                ended = taken([[*MILL, "run", "generate", *words, "--json"], report_on(theirs)], KEY)
                 plain.append(Taken(*ended, run_seconds(theirs)))
                 before = rows_in(database)
-                words = ["--flow", path, count, options.batch, ours, "r"]
-                ended = taken([sys.executable, __file__, *words], environment)
+                flow_words = ["--flow", path, count, ours, "r", model_of(options), address or ""]
+                ended = taken([[sys.executable, __file__, *flow_words]], {**environment, **KEY})
                 lag, after = settled(database)
                 flow.append(Taken(*ended, run_seconds(ours)))
                 lags.append(lag)
                 written.append({table: after[table] - before.get(table, 0) for table in after})
                 same(ours, theirs)
         told(plain, flow, count)
-        told_of_server(written, lags, count, -(-count // options.batch))
+        told_of_server(written, lags, count)
     return 0
 
 
@@ -110,32 +113,59 @@ def reports(options, folder, count):
 # The two sides
 
 
-def flow_process(path, count, batch, store, run_id):
+def flow_process(path, count, store, run_id, model, address):
     """The process of the flow: what a worker would start."""
     from flows.generate import generate
 
+    words = {"path": Path(path), "limit": int(count), "store": Path(store), "run_id": run_id}
     # The state of a run of the flow is not looked at here: its store is.
-    words = {"path": Path(path), "limit": int(count), "batch_size": int(batch), "store": Path(store), "run_id": run_id}
-    asyncio.run(generate(source="neiss", model="offline-author", **words))
+    asyncio.run(generate(source="neiss", model=model, api_base=address or None, **words))
     return 0
 
 
-def taken(command, environment):
-    """Run a side in a process of its own; seconds by the clock, and of a processor."""
+def model_of(options):
+    return "offline-author" if options.latency is None else "deepseek/deepseek-chat"
+
+
+def asked(options):
+    return "the offline author" if options.latency is None else f"a server that answers after {options.latency:g} s"
+
+
+def report_on(store):
+    """The command that writes the page which the flow writes at its end."""
+    return [*MILL, "report", "--store", store, "--run", "r", "--out", store.with_name(f"{store.name}-report"), "--json"]
+
+
+@contextmanager
+def answering(options):
+    """The address of a model's server; None without one."""
+    if options.latency is None:
+        yield None
+        return
+    command = [sys.executable, "-m", "hazardmill.testing.llm_server", "--latency", str(options.latency)]
+    with subprocess.Popen([*command, "--dialect", "deepseek"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def taken(commands, environment):
+    """Run a side in processes of its own, one after the other; seconds by the clock, and of a processor."""
     before, started = spent(), time.perf_counter()
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("HAZARDMILL_", "PREFECT_"))}
-    done = subprocess.run(
-        [str(word) for word in command],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=PROJECT,
-        env={**settings, "PYTHONPATH": str(PROJECT), "DO_NOT_TRACK": "1", **environment},
-    )
-    whole = time.perf_counter() - started
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} failed: {done.stderr.strip()[-800:]}")
-    return whole, spent() - before
+    for command in commands:
+        done = subprocess.run(
+            [str(word) for word in command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=PROJECT,
+            env={**settings, "PYTHONPATH": str(PROJECT), "DO_NOT_TRACK": "1", **environment},
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(map(str, command))} failed: {done.stderr.strip()[-800:]}")
+    return time.perf_counter() - started, spent() - before
 
 
 def run_seconds(store):
@@ -236,10 +266,10 @@ def told(plain, flow, count):
     print(f"records a second of the run: {rates[0]:.1f} and {rates[1]:.1f}, load {os.getloadavg()[0]:.1f}")
 
 
-def told_of_server(written, lags, count, batches):
+def told_of_server(written, lags, count):
     rows = {table: statistics.median(each.get(table, 0) for each in written) for table in written[-1]}
     total = sum(rows.values())
-    print(f"\nthe server wrote {total:,.0f} rows: {total / count:.2f} a record, {total / batches:.1f} a batch")
+    print(f"\nthe server wrote {total:,.0f} rows: {total / count:.2f} a record")
     most = sorted(((number, table) for table, number in rows.items() if number), reverse=True)
     print("  " + ", ".join(f"{table} {number:,.0f}" for number, table in most[:8]))
     print(f"lag after the run: {statistics.median(lags):.1f} s, at most {max(lags):.1f} s")
