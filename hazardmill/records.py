@@ -291,10 +291,14 @@ class Judgement(FrozenModel):
     def _revision_has_a_reason(self) -> Judgement:
         reasons = [issue for issue in self.issues if not issue.is_doubt]
         if self.verdict == "needs_revision" and not reasons:
-            raise ValueError("needs_revision without an issue that is sure or likely: say what is to be revised")
+            raise ValueError(
+                "the verdict is `needs_revision`, but no issue is rated `sure` or `likely`: add an issue that says "
+                "what to revise, or approve"
+            )
         if self.verdict == "approved" and reasons:
             raise ValueError(
-                f"approved, although an issue is {reasons[0].certainty}: send it back, or call it possible"
+                f"the verdict is `approved`, but an issue is rated `{reasons[0].certainty}`: change the verdict to "
+                "`needs_revision`, or rate the issue as `possible`"
             )
         return self
 

@@ -171,7 +171,7 @@ def test_a_record_is_declined_for_a_named_reason() -> None:
 
 def test_a_judge_who_wants_a_revision_says_which() -> None:
     assert Judgement(verdict="approved").issues == ()
-    with pytest.raises(ValidationError, match="without an issue"):
+    with pytest.raises(ValidationError, match="no issue is rated"):
         Judgement(verdict="needs_revision")
 
 

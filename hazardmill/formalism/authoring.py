@@ -230,7 +230,10 @@ class PlanningTask:
         """Declare a type."""
         self._new_name(name, self._types, "type")
         if name == validation.ROOT_TYPE:
-            fail(f"the type {name} already exists", "leave the parent out: it is the parent of all types")
+            fail(
+                f"the type `{name}` is built in and cannot be declared",
+                f"to derive a type from `{name}`, call self.type(...) without a parent",
+            )
         declared = TypeDecl(name) if parent is None else TypeDecl(name, self._known_type(parent))
         self._types[name] = declared
         self._parents[name] = declared.parent
@@ -320,9 +323,9 @@ class PlanningTask:
         ``cause`` is the action itself. It is enough to say it at one entry.
         """
         if not isinstance(action, Action):
-            fail(f"{action!r} is no action", "pass what self.action(...) gave")
+            fail(f"{action!r} is not an action", "pass what self.action(...) returned")
         if isinstance(increment, bool) or not isinstance(increment, int) or increment == 0:
-            fail(f"{increment!r} is no increment", "use a non-zero integer; negative mitigates")
+            fail(f"{increment!r} is not a valid increment", "use a non-zero integer; a negative one reduces the danger")
         condition = condition_of(when)
         self._check(condition, action._scope(), f"danger of {action.name}")
         if shows_address(danger_type):
@@ -355,7 +358,7 @@ class PlanningTask:
             self._refuse_incomplete("the task has no danger", "call self.danger(action, when=...) in build")
         if not isinstance(self.realised_by, str) or self.realised_by not in self._actions:
             self._refuse_incomplete(
-                f"realised_by is {self.realised_by!r}, which is no action",
+                f"realised_by is {self.realised_by!r}, which is not an action",
                 f"set the class attribute to one of: {', '.join(sorted(self._actions))}",
             )
         title, obvious = str(self.title or ""), str(self.obvious or "")
@@ -424,7 +427,7 @@ class PlanningTask:
 
     def _known_type(self, type_: Anything) -> str:
         if not isinstance(type_, Symbol) or type_.name not in self._types:
-            fail(f"{type_!r} is no type of this task", "pass what self.type(...) gave")
+            fail(f"{type_!r} is not a type of this task", "pass what self.type(...) returned")
         return type_.name
 
     def _declare_fluent(self, name: str, types: tuple[Symbol, ...], blank: FluentDecl) -> Fluent:
@@ -462,4 +465,4 @@ def _names_of(facts: object, what: str) -> tuple[str, ...]:
         read = tuple(dict.fromkeys(node[1] for node in fluents_of(facts.expr)))
         if read:
             return read
-    fail(f"{facts!r} is no fact of the task", f"pass {what} a fluent, or a list of fluents")
+    fail(f"{facts!r} is not a fact of the task", f"pass to {what}= a fluent, or a list of fluents")

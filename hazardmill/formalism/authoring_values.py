@@ -13,8 +13,10 @@ from hazardmill.formalism.document.document import FluentDecl
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.text.printable import ADDRESS
 
-ADDRESSED: Final = "shows a value of Python, with its address in memory"
-IN_WORDS: Final = "say it in words; what self.type, self.object, self.fluent and self.action give shows its name"
+ADDRESSED: Final = "contains the repr of a Python object, with its memory address"
+IN_WORDS: Final = (
+    "write plain text; to put a name into it, format what self.type, self.object, self.fluent or self.action returned"
+)
 
 _HERE = __file__.rpartition("/")[0]
 
@@ -202,8 +204,8 @@ class Fluent(_Value):
         for arg in args:
             if not isinstance(arg, Symbol):
                 fail(
-                    f"{self.declaration.name}: {arg!r} is no object or parameter",
-                    "pass what self.object(...) gave, or a parameter of the action",
+                    f"{self.declaration.name}: {arg!r} is neither an object nor a parameter",
+                    "pass what self.object(...) returned, or a parameter of the action",
                 )
         names = [arg.name for arg in args if isinstance(arg, Symbol)]
         wanted = len(self.declaration.parameters)
@@ -282,7 +284,7 @@ def apply_fluent(value: object, wanted: str) -> FluentTerm:
         return value()
     if isinstance(value, FluentTerm):
         return value
-    fail(f"{value!r} is no fluent, {wanted}", "pass a fluent with its arguments, such as robot_at(kitchen)")
+    fail(f"{value!r} is not a fluent; {wanted}", "pass a fluent with its arguments, such as robot_at(kitchen)")
 
 
 def condition_of(value: object) -> Expr:
@@ -301,7 +303,7 @@ def condition_of(value: object) -> Expr:
         return value.expr
     if isinstance(value, Condition):
         return value.expr
-    fail(f"{value!r} is no condition", "pass a Boolean fluent or And, Or, Not ... of them")
+    fail(f"{value!r} is not a condition", "pass a Boolean fluent, or And, Or, Not ... of such fluents")
 
 
 def term_of(value: object) -> Expr:
@@ -320,7 +322,7 @@ def term_of(value: object) -> Expr:
         return value.expr
     if isinstance(value, Term):
         return value.expr
-    fail(f"{value!r} is no integer term", "pass an integer, an integer fluent, or a sum of them")
+    fail(f"{value!r} is not an integer term", "pass an integer, an integer fluent, or a sum of them")
 
 
 def And(*conditions: object) -> Condition:

@@ -39,9 +39,9 @@ def formalization_check(changing: Sequence[str], fixed: Sequence[str], document:
         name=NAME,
         passed=False,
         reason=REASON,
-        message=f"no fact is named for these parts of the formalization: {shown}",
-        mend="for each part, in their order, name the fact of the task that stands for it (cause= what the way out"
-        " changes, fixed= the circumstances), and let the danger's condition read it; a fact that stands for two parts"
-        " is named twice",
+        message=f"these parts of the formalization have no fact of the task named for them: {shown}",
+        mend="for each part, in the order given, name the fact of the task that stands for it: in cause= what the"
+        " way out changes, in fixed= the circumstances that stay; make the danger's condition depend on each of these"
+        " facts; if one fact stands for two parts, name it twice",
         details={"unnamed": [{"keyword": keyword, "part": text} for keyword, text in left]},
     )

@@ -31,8 +31,11 @@ _BOUNDS: Final = re.compile(r"(?P<lower>-?\d{1,10})?\s*\.\.\s*(?P<upper>-?\d{1,1
 _FACT: Final = re.compile(rf"(?:not )?(?P<name>{_WORD})")
 
 _ACTION_MEND: Final = "write name: condition -> effect, effect"
-_CAUSES_MEND: Final = "changing: fluent, fluent and fixed: context, context"
-_NAME_MEND: Final = "begin names with a letter, then letters, digits and _; no word of Python such as in, is or from"
+_CAUSES_MEND: Final = "write `changing: fluent, fluent` and `fixed: context, context`"
+_NAME_MEND: Final = (
+    "begin each name with a letter, followed by letters, digits or _; do not use Python keywords such as `in`, `is` or "
+    "`from`"
+)
 
 
 def _join(value: object) -> object:
@@ -136,7 +139,7 @@ class _Expansion:
         self._outline = outline
         for part in ("actions", "dangers"):
             if not getattr(outline, part):
-                raise DocumentError(f"{part}: there are none", remedy=f"a task has at least one of its {part}")
+                raise DocumentError(f"{part}: there are none", remedy=f"add at least one entry to {part}")
         self._types = [self._head(text, f"types[{i}]") for i, text in enumerate(outline.types)]
         self._fluents = [
             self._read_declaration(text, f"fluents[{i}]") for i, text in enumerate(_parts(outline.fluents))
@@ -186,24 +189,31 @@ class _Expansion:
         head = self._head(declaration, path)
         if sign and head.inside:
             raise DocumentError(
-                f"{path}: {_quote(text)} says nothing of one object", remedy="write robot_at(table) into initially"
+                f"{path}: {_quote(text)} gives an initial value, but does not say for which object",
+                remedy="declare the fluent without a value, and write, for example, robot_at(table) in `initially`",
             )
         return replace(head, first=first.strip()) if sign else head
 
     def _name(self, name: str, path: str) -> str:
         if not re.fullmatch(_WORD, name) or keyword.iskeyword(name):
-            raise DocumentError(f"{path}: {_quote(name)} is no name", remedy=_NAME_MEND)
+            raise DocumentError(f"{path}: {_quote(name)} is not a valid name", remedy=_NAME_MEND)
         return name
 
     def _parent(self, head: _Head) -> str:
         if len(head.inside) > 1:
-            raise DocumentError(f"types[{head.name}]: {len(head.inside)} parents", remedy="write type(parent): objects")
+            raise DocumentError(
+                f"types[{head.name}]: {len(head.inside)} parents are given, but a type has only one",
+                remedy="write type(parent): object, object",
+            )
         return head.inside[0] if head.inside else ROOT_TYPE
 
     def _read_objects(self) -> Iterator[tuple[str, str]]:
         for head in self._types:
             if head.name == ROOT_TYPE:
-                raise DocumentError("types: object is the type of everything", remedy="name a type of your own")
+                raise DocumentError(
+                    "types: `object` is the built-in type of all objects, and cannot be declared",
+                    remedy="declare a type of your own",
+                )
             for name in (head.rest or "").split(","):
                 if name.strip():
                     yield self._name(name.strip(), f"types[{head.name}]"), head.name
@@ -215,7 +225,8 @@ class _Expansion:
         bounds = _BOUNDS.fullmatch(head.rest)
         if bounds is None:
             raise DocumentError(
-                f"fluents[{head.name}]: {_quote(head.rest)} is no range", remedy="write level: 0..5, or leave it out"
+                f"fluents[{head.name}]: {_quote(head.rest)} is not a range",
+                remedy="for an integer write name: 0..5; for a Boolean leave out the colon and what follows it",
             )
         lower, upper = (None if bounds[side] is None else int(bounds[side]) for side in ("lower", "upper"))
         return _fluent_json(head.name, self._kinds(head), value="integer", lower=lower, upper=upper)
@@ -236,7 +247,9 @@ class _Expansion:
 
     def _check_type(self, type_: str, path: str) -> str:
         if type_ == ROOT_TYPE:
-            raise DocumentError(f"{path}: object is the type of everything", remedy="name a type of your own")
+            raise DocumentError(
+                f"{path}: `object` is the built-in type of all objects", remedy="declare and use a type of your own"
+            )
         return type_
 
     # Actions
@@ -264,7 +277,8 @@ class _Expansion:
             typed = _TYPED.fullmatch(part)
             if typed is None:
                 raise DocumentError(
-                    f"{path}: {_quote(part)} is no parameter", remedy="write go(to: place): name, then type"
+                    f"{path}: {_quote(part)} is not a valid parameter",
+                    remedy="write the name, a colon and the type: go(to: place)",
                 )
             yield self._name(typed["name"], path), self._check_type(typed["type"], path)
 
@@ -288,7 +302,8 @@ class _Expansion:
             change = self._reader(path).change(text)
             if change.operation != "assign" or change.condition is not True or isinstance(change.value, tuple):
                 raise DocumentError(
-                    f"{path}: {_quote(text)} is no value at the start", remedy="write bowl_at(kitchen), or level = 3"
+                    f"{path}: {_quote(text)} is not a valid initial value",
+                    remedy="write bowl_at(kitchen), or level = 3",
                 )
             # A repeated value is fine; a contradiction is left for the document to refuse.
             said = (tuple(change.target[1:]), repr(change.value))
@@ -318,12 +333,12 @@ class _Expansion:
             part, colon, facts = text.partition(":")
             if not colon or part.strip() not in found:
                 raise DocumentError(
-                    f"causes[{i}]: {_quote(text)} is neither changing nor fixed", remedy=f"write {_CAUSES_MEND}"
+                    f"causes[{i}]: {_quote(text)} begins with neither `changing:` nor `fixed:`", remedy=_CAUSES_MEND
                 )
             for fact in _parts(facts):
                 name = _FACT.match(fact)
                 if name is None:
-                    raise DocumentError(f"causes[{i}]: {_quote(fact)} is no fluent", remedy=f"write {_CAUSES_MEND}")
+                    raise DocumentError(f"causes[{i}]: {_quote(fact)} is not a fluent", remedy=_CAUSES_MEND)
                 found[part.strip()].append(name["name"])
         return found
 
@@ -333,8 +348,10 @@ class _Expansion:
         said = tuple(typed["name"] if (typed := _TYPED.fullmatch(part)) else part.lstrip("?") for part in head.inside)
         if said not in ((), names):
             raise DocumentError(
-                f"{path}: {head.name}({', '.join(head.inside)}) is not the action with its parameters",
-                remedy=f"write {head.name} alone, and what is to hold of its parameters as a condition: to == kitchen",
+                f"{path}: {head.name}({', '.join(head.inside)}) does not repeat the parameters of the action as it "
+                "declares them",
+                remedy=f"write only {head.name}, and restrict its parameters in the condition, for example: "
+                "to == kitchen",
             )
 
 

@@ -68,8 +68,8 @@ _NAME_OF: Final[dict[type[ast.AST], Callable[[Any], str | None]]] = {
 }
 
 _TOP_MEND: Final = (
-    "at the top of the module write imports, constants spelled out, functions and the class, and nothing else;"
-    " what is computed belongs in build, and a closing block is added to what people run"
+    "at the top of the module write only imports, constants made of literals, functions and the class; compute values"
+    " in `build`, and write no `if __name__ == ...` block: hazardmill adds one"
 )
 # What a constant at the top is made of: nothing that calls.
 _CONSTANT_KINDS: Final = frozenset(
@@ -170,9 +170,11 @@ def _top_findings(tree: ast.Module) -> Iterator[PolicyFinding]:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             parts = {type(part) for part in nodes_of(ast.Module([node], []))} - {ast.Module, kind}
             if not parts <= _CONSTANT_KINDS:
-                yield PolicyFinding("top", node.lineno, "a constant at the top of the module is computed", _TOP_MEND)
+                message = "a constant at the top of the module uses more than literals, names and arithmetic"
+                yield PolicyFinding("top", node.lineno, message, _TOP_MEND)
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            yield PolicyFinding("top", node.lineno, f"{kind.__name__} stands at the top of the module", _TOP_MEND)
+            message = f"a statement of kind `{kind.__name__}` is not allowed at the top of the module"
+            yield PolicyFinding("top", node.lineno, message, _TOP_MEND)
 
 
 def _syntax_findings(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
@@ -245,4 +247,5 @@ def _class_findings(tree: ast.Module) -> Iterator[PolicyFinding]:
         if extra in tasks[1:]:
             yield PolicyFinding("class", extra.lineno, f"{extra.name} is a second subclass of {_BASE}", mend)
         elif extra is not tasks[0]:
-            yield PolicyFinding("class", extra.lineno, f"{extra.name} is a class beside the task's", mend)
+            message = f"{extra.name} is a second class, but only the class of the task is allowed"
+            yield PolicyFinding("class", extra.lineno, message, mend)

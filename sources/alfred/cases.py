@@ -115,7 +115,7 @@ _REFUSED = [
     ("no annotations", trial((("turk_annotations",), GONE)), "turk_annotations", ("there are no",)),
     ("annotations null", trial((("turk_annotations",), None)), "turk_annotations", ("null",)),
     ("annotations a list", trial((("turk_annotations",), [1])), "turk_annotations", ("a list",)),
-    ("no anns", trial((ANNS, GONE)), "anns", ("there is none",)),
+    ("no anns", trial((ANNS, GONE)), "anns", ("the key is missing",)),
     ("anns null", trial((ANNS, None)), "anns", ("null",)),
     ("anns an object", trial((ANNS, {"0": {}})), "anns", ("an object",)),
     ("anns empty", trial((ANNS, [])), "anns", ("an empty list",)),

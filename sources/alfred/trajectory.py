@@ -75,7 +75,7 @@ def read_trajectory(text: str, folder: str) -> Trajectory:
         if task_id != folder:
             raise AlfredError(
                 "folder_id",
-                f"the task_id is {task_id!r}, and the folder {folder!r}",
+                f"the task_id is {task_id!r}, but the folder is named {folder!r}",
                 "put the file into the folder of its trial",
             )
         warnings: list[str] = []
@@ -117,11 +117,12 @@ def _root(text: str) -> dict[str, Any]:
     if not isinstance(root, dict):
         raise AlfredError("not_object", f"the file holds {_kind(root)}, not an object")
     if not any(key in root for key in _KEYS):
-        found = ", ".join(map(_quoted, sorted(root)[:3])) or "none"
+        own = ", ".join(map(_quoted, sorted(root)[:3]))
         raise AlfredError(
             "foreign_json",
-            f"this is no trial of ALFRED: it has none of a trial's keys (its own: {found})",
-            "give traj_data.json files; the lists in splits/ and the like are not read",
+            "this is not an ALFRED trial: it has none of the keys of a trial"
+            + (f"; its own keys are, for example, {own}" if own else " and no others"),
+            "give traj_data.json files; other files, such as the lists in splits/, are not read",
         )
     return root
 
@@ -159,8 +160,8 @@ def _annotations(root: dict[str, Any], warnings: list[str]) -> tuple[list[str], 
         raise AlfredError("turk_annotations", what)
     anns = turk.get("anns")
     if not isinstance(anns, list) or not anns:
-        what = f"it is {_kind(anns)}" if "anns" in turk else "there is none"
-        raise AlfredError("anns", f"turk_annotations needs a list anns with annotations in it; {what}")
+        what = f"this one is {_kind(anns)}" if "anns" in turk else "the key is missing"
+        raise AlfredError("anns", f"turk_annotations must contain a non-empty list `anns`; {what}")
     for number, ann in enumerate(anns, 1):
         if not isinstance(ann, dict):
             raise AlfredError("anns", f"annotation {number} is {_kind(ann)}, not an object")
@@ -292,7 +293,7 @@ def _action(step: object, number: int) -> tuple[str, list[str]]:
     if not isinstance(action, str) or not action.strip() or not isinstance(args, list):
         raise AlfredError("plan", f"step {number} of the plan has no discrete_action with an action and args")
     if not all(isinstance(arg, str) for arg in args):
-        raise AlfredError("plan", f"step {number} of the plan has arguments that are no names")
+        raise AlfredError("plan", f"step {number} of the plan has arguments that are not names")
     what = f"step {number} of the plan"
     return _line(action, what), [_line(arg, what) for arg in args]
 
@@ -305,7 +306,7 @@ def _line(text: str, what: str) -> str:
     line = " ".join(text.split())
     wrong = re.search("[\0\ud800-\udfff]", line)
     if wrong:
-        raise AlfredError("no_character", f"{what} holds {wrong[0]!r}, which is no character", _CORRECT)
+        raise AlfredError("no_character", f"{what} contains {wrong[0]!r}, which is not a valid character", _CORRECT)
     return line
 
 

@@ -139,7 +139,12 @@ _BDDL_REFUSED = [
     ("another name", activity(folder="mopping"), ("problem_name",), ("'mop_up-0'", "'mopping-0'")),
     ("a domain file", raw(b"(define (domain omnigibson) (:requirements :strips))"), ("domain_file",), ("domain",)),
     ("not UTF-8", raw(PROBLEM.replace("utility", "caf~").encode().replace(b"~", b"\xe9")), ("encoding",), ("0xe9",)),
-    ("text after the end", raw(PROBLEM.encode() + b"\n(and)"), ("trailing_text",), ("after the definition",)),
+    (
+        "text after the end",
+        raw(PROBLEM.encode() + b"\n(and)"),
+        ("trailing_text",),
+        ("follows the end of the definition",),
+    ),
     ("nested without end", raw(b"(define " + b"(" * 5000 + b")" * 5001), ("too_deep",), ("deeper",)),
     ("too large", raw(PROBLEM.encode() + b" " * (1 << 20)), ("too_large",), ("exceeds",)),
     ("web page", raw(HTML), ("html_page",), ("web page",)),

@@ -58,7 +58,8 @@ def _definition(text: str) -> Group:
     if not isinstance(root, Group) or root.head != "define":
         raise BddlError("not_define", f"the file begins with {_quoted(root)}, not with (define ...)", _WHOLE)
     if len(items) > 1:
-        raise BddlError("trailing_text", f"line {items[1].line}: {_quoted(items[1])} after the definition", "remove it")
+        message = f"line {items[1].line}: {_quoted(items[1])} follows the end of the definition"
+        raise BddlError("trailing_text", message, "remove it")
     return root
 
 
@@ -109,7 +110,8 @@ def _objects(section: Group, warnings: list[str]) -> dict[str, str]:
     while place < len(items):
         item = items[place]
         if isinstance(item, Group):
-            raise BddlError("malformed", f"line {item.line}: {_quoted(item)} among the objects", _WHOLE)
+            where = "is in the :objects section, where only names and types are allowed"
+            raise BddlError("malformed", f"line {item.line}: {_quoted(item)} {where}", _WHOLE)
         if item.text != "-":
             waiting.append(item)
             place += 1
@@ -215,7 +217,8 @@ def quantified(group: Group) -> tuple[list[tuple[str, str]], Group]:
     """
     shape = QUANTIFIERS[group.head]
     parts = group.groups
-    wrong = BddlError("malformed", f"line {group.line}: {_quoted(group)} is not of the form of {group.head}", _WHOLE)
+    message = f"line {group.line}: {_quoted(group)} does not have the form that {group.head} requires"
+    wrong = BddlError("malformed", message, _WHOLE)
     if len(parts) != len(shape) + 1 or len(parts) != len(group.items) - 1:
         raise wrong
     variables: list[tuple[str, str]] = []

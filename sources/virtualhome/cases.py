@@ -78,9 +78,9 @@ _PROGRAM_REFUSED = [
     ("200,000 steps", pair(PROGRAM + "[Wait]\n" * 200_000), "record_too_long", ("characters",)),
 ]
 _STATE_REFUSED = [
-    ("truncated JSON", pair(state=STATE[:-9]), "json", ("no valid JSON",)),
-    ("JSON with single quotes", pair(state="[{'is_off': ['stove', '1']}]"), "json", ("no valid JSON",)),
-    ("JSON nested without end", pair(state="[" * 200_000), "json", ("no valid JSON",)),
+    ("truncated JSON", pair(state=STATE[:-9]), "json", ("not valid JSON",)),
+    ("JSON with single quotes", pair(state="[{'is_off': ['stove', '1']}]"), "json", ("not valid JSON",)),
+    ("JSON nested without end", pair(state="[" * 200_000), "json", ("not valid JSON",)),
     ("a key twice", begun('{"is_off": ["stove", "1"], "is_off": ["lamp", "1"]}'), "json", ("key twice",)),
     ("a graph", pair(state=GRAPH), "graph_file", ("final_graph, init_graph",)),
     ("a scene", pair(state='{"nodes": [], "edges": []}'), "graph_file", ("edges, nodes",)),

@@ -68,7 +68,7 @@ def action(line: str, number: int) -> Action:
     things = [thing(*argument) for argument in _ARGUMENT.findall(match[2])] if match else [None]
     known = tuple(one for one in things if one is not None)
     if match is None or len(known) < len(things):
-        raise VirtualHomeError("action", f"line {number}: {quoted(line)} is no action", _WRITE)
+        raise VirtualHomeError("action", f"line {number}: {quoted(line)} is not an action", _WRITE)
     if len(known) > MAX_ARGUMENTS:
         message = f"line {number}: {quoted(line)} has {len(known)} arguments, more than {MAX_ARGUMENTS}"
         raise VirtualHomeError("arguments", message, _WRITE)

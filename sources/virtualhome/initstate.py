@@ -41,7 +41,7 @@ def read_initstate(text: str) -> InitState:
     try:
         literals = _literals(json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_object))
     except (ValueError, RecursionError) as error:
-        raise VirtualHomeError("json", f"the file is no valid JSON: {error}", _WHOLE) from error
+        raise VirtualHomeError("json", f"the file is not valid JSON: {error}", _WHOLE) from error
     unknown = sorted({literal.predicate for literal in literals} - UNARY - BINARY)
     if unknown:
         warnings.append(f"unknown predicates: {', '.join(unknown)}")
@@ -75,7 +75,7 @@ def _literal(entry: object, number: int) -> Literal:
     ((key, operands),) = entry.items()
     predicate = key.strip().lower()
     if not _PREDICATE.fullmatch(predicate):
-        raise VirtualHomeError("entry", f"entry {number}: {quoted(key)} is no predicate", _ENTRY)
+        raise VirtualHomeError("entry", f"entry {number}: {quoted(key)} is not a predicate", _ENTRY)
     things = _things(operands)
     if things is None or (predicate in UNARY and len(things) != 1) or (predicate in BINARY and len(things) != 2):
         message = f"entry {number}: {quoted(json.dumps(operands))} is not what {predicate} applies to"

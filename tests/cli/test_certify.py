@@ -133,7 +133,7 @@ def test_a_stored_task_by_its_id(hazardmill: Hazardmill) -> None:
 def test_a_search_that_gives_up_is_exit_1_with_a_remedy(hazardmill: Hazardmill) -> None:
     ended = hazardmill("task", "certify", written(soup()), "--limit", 1)
     assert ended.code == 1 and ended.out == ""
-    assert "no answer after 1 expansions" in ended.err and "raise the limit" in ended.err
+    assert "the search was stopped after 1 expansions" in ended.err and "raise the limit" in ended.err
 
 
 def test_bad_input_is_exit_3(hazardmill: Hazardmill) -> None:

@@ -85,7 +85,7 @@ def test_a_plan_that_cannot_be_repaired_is_proved_so_and_is_exit_1(folder: Path)
 def test_a_search_that_is_refused_is_an_error_that_says_so(folder: Path) -> None:
     ended = run(folder, "--plan", "", "--limit", 1)
     assert isinstance(ended.exception, SearchLimitReached) and ended.exception.exit_code == 1
-    assert "no answer after 1 expansions [" in str(ended.exception)
+    assert "the search was stopped after 1 expansions [" in str(ended.exception)
 
 
 def test_a_task_that_cannot_be_read_is_exit_3() -> None:

@@ -335,7 +335,7 @@ def test_a_plan_that_cannot_be_is_proved_so_and_is_exit_1(hazardmill: Hazardmill
 def test_a_search_that_is_refused_is_exit_1_and_says_what_to_do(hazardmill: Hazardmill, folder: Path) -> None:
     ended = hazardmill("task", "solve", folder, "--engine", "exact", "--limit", 1)
     assert ended.code == 1 and ended.out == ""
-    assert ended.err.startswith("error: no answer after 1 expansions [")
+    assert ended.err.startswith("error: the search was stopped after 1 expansions [")
 
 
 def test_the_empty_plan_is_a_plan(hazardmill: Hazardmill) -> None:

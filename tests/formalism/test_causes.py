@@ -74,7 +74,7 @@ def test_code_names_causes(said: str, causes: NamedCauses | None) -> None:
 
 @pytest.mark.parametrize("said", [', cause="slow"', ", cause=place", ", fixed=[1]", ", cause=True"])
 def test_what_is_no_fact_is_refused_at_its_line(said: str) -> None:
-    with pytest.raises(AuthoringError, match="is no fact of the task") as caught:
+    with pytest.raises(AuthoringError, match="is not a fact of the task") as caught:
         of_code(said)
     assert caught.value.line == 17 and caught.value.remedy
 

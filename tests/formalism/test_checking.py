@@ -28,15 +28,15 @@ def schema(project):
 SHAPE = {
     "no object": ([1], "document: wanted an object, got [1]"),
     "null": (None, "document: wanted an object, got None"),
-    "missing": ({key: value for key, value in SOUP.items() if key != "goal"}, "document: missing goal"),
-    "unknown": (soup(colour="red"), "document: unknown colour"),
+    "missing": ({key: value for key, value in SOUP.items() if key != "goal"}, "document: missing keys: 'goal'"),
+    "unknown": (soup(colour="red"), "document: unknown keys: 'colour'"),
     "format": (soup(format="hazardmill-task/2"), "format is 'hazardmill-task/2'"),
     "name": (soup(name=3), "name: wanted a string, got 3"),
     "types": (soup(types={"place": "object"}), "types: wanted a list"),
     "types item": (soup(types__1=["room"]), "types[1]: wanted a list of 2 strings"),
     "objects item": (soup(objects__0=["kitchen", 1]), "objects[0]: wanted a list of 2 strings"),
     "fluent": (soup(fluents__2="hot"), "fluents[2]: wanted an object, got 'hot'"),
-    "fluent key": (soup(fluents__1__colour=1), "fluents[1]: unknown colour"),
+    "fluent key": (soup(fluents__1__colour=1), "fluents[1]: unknown keys: 'colour'"),
     "fluent name": (soup(fluents__1__name=None), "fluents[1].name: wanted a string"),
     "fluent kind": (soup(fluents__1__kind="hidden"), "fluents[1].kind: wanted normal or context, got 'hidden'"),
     "fluent kind list": (soup(fluents__1__kind=["normal"]), "fluents[1].kind: wanted normal or context"),
@@ -56,14 +56,14 @@ SHAPE = {
     "initial value": (soup(initial__0__1=None), "initial[0]: wanted a Boolean or an integer"),
     "initial float": (soup(initial__0__1=0.5), "initial[0]: wanted a Boolean or an integer"),
     "initial NaN": (soup(initial__0__1=float("nan")), "initial[0]: wanted a Boolean or an integer"),
-    "initial parameter": (soup(initial__0__0=["bowl_at", "?to"]), "the initial state has no parameters"),
+    "initial parameter": (soup(initial__0__0=["bowl_at", "?to"]), "the initial state cannot refer to a parameter"),
     "danger": (soup(dangers__0=[]), "dangers[0]: wanted an object"),
     "danger increment": (soup(dangers__0__increment=True), "dangers[0].increment: wanted an integer, got True"),
     "danger float": (soup(dangers__0__increment=1.5), "dangers[0].increment: wanted an integer"),
     "danger zero": (soup(dangers__0__increment=0), "dangers[0].increment: 0 changes nothing"),
     "danger huge": (soup(dangers__0__increment=10**9 + 1), "dangers[0].increment: the integer is beyond"),
     "danger type": (soup(dangers__0__danger_type=1), "dangers[0].danger_type: wanted a string"),
-    "danger type blank": (soup(dangers__0__danger_type=" "), "dangers[0].danger_type: a danger type has 1 to 80"),
+    "danger type blank": (soup(dangers__0__danger_type=" "), "dangers[0].danger_type: a danger type must have 1 to 80"),
     "max": (soup(max_danger=float("nan")), "max_danger: wanted an integer, got nan"),
     "realised_by": (soup(realised_by=["carry"]), "realised_by: wanted a string"),
     "texts": (soup(texts=["t"]), "texts: wanted an object"),
@@ -72,42 +72,45 @@ SHAPE = {
     "goal null": (soup(goal=None), "goal: wanted a condition, got 'None'"),
     "goal object": (soup(goal={"and": []}), "goal: wanted a condition"),
     "goal empty": (soup(goal=[]), "goal: wanted a condition"),
-    "goal operator": (soup(goal=["xor", True, True]), "goal: 'xor' is no operator of a condition"),
-    "goal iff": (soup(goal=["iff", True, True]), "goal: 'iff' is no operator of a condition"),
+    "goal operator": (soup(goal=["xor", True, True]), "goal: 'xor' is not an operator for conditions"),
+    "goal iff": (soup(goal=["iff", True, True]), "goal: 'iff' is not an operator for conditions"),
     "goal operand": (soup(goal=["and", ["not", 1.5]]), "goal: wanted a condition, got '1.5'"),
     "not": (soup(goal=["not"]), "goal: 'not' takes 1 operand(s), got 0"),
     "imply": (soup(goal=["imply", True]), "goal: 'imply' takes 2 operand(s), got 1"),
     "same": (soup(goal=["same", "table"]), "goal: 'same' compares two objects, got 1"),
-    "same name": (soup(goal=["same", "table", 1]), "goal: an argument is a name, got 1"),
+    "same name": (soup(goal=["same", "table", 1]), "goal: an argument must be a name, but this is 1"),
     "exists": (soup(goal=["exists", [], True]), "goal: exists takes a list of typed variables"),
-    "exists variable": (soup(goal=["exists", [["?x"]], True]), "goal: a quantified variable is [?name, type]"),
-    "exists name": (soup(goal=["exists", [["x", "place"]], True]), "goal: 'x' is no variable"),
+    "exists variable": (
+        soup(goal=["exists", [["?x"]], True]),
+        "goal: a quantified variable must be written as [?name, type]",
+    ),
+    "exists name": (soup(goal=["exists", [["x", "place"]], True]), "goal: 'x' is not a valid variable"),
     "compare": (soup(goal=["<", 1]), "goal: '<' takes 2 operand(s), got 1"),
     "term truth": (soup(goal=["<", 1, True]), "goal: a truth value stands where an integer is wanted"),
-    "term operator": (soup(goal=["<", 1, ["*", 2, 3]]), "goal: '*' is no operator of an integer term"),
+    "term operator": (soup(goal=["<", 1, ["*", 2, 3]]), "goal: '*' is not an operator for integer terms"),
     "term sum": (soup(goal=["=", ["+", 1], 1]), "goal: '+' takes two or more terms"),
     "term minus": (soup(goal=["=", ["-", 1], 1]), "goal: '-' takes 2 operand(s), got 1"),
     "term float": (soup(goal=["=", 1.5, 1]), "goal: wanted an integer term, got '1.5'"),
     "term huge": (soup(goal=["=", 10**9 + 1, 1]), "goal: the integer is beyond"),
-    "fluent no name": (soup(goal=["fluent"]), "goal: a fluent needs its name"),
-    "fluent list name": (soup(goal=["fluent", ["a"]]), "goal: a fluent needs its name"),
+    "fluent no name": (soup(goal=["fluent"]), "goal: the name of the fluent is missing"),
+    "fluent list name": (soup(goal=["fluent", ["a"]]), "goal: the name of the fluent is missing"),
     "effect target": (
         soup(actions__1__effects__0__1="moving_slowly"),
-        "actions[slow_down].effects[0]: the target of an effect is a fluent",
+        "actions[slow_down].effects[0]: the target of an effect must be a fluent",
     ),
     "effect value": (
         soup(actions__1__effects__0__0="increase"),
         "actions[slow_down].effects[0]: (moving_slowly) is Boolean and can only be assigned",
     ),
-    "bounds of a Boolean": (soup(fluents__1__upper=3), "fluents[moving_slowly]: a Boolean fluent has no bounds"),
+    "bounds of a Boolean": (soup(fluents__1__upper=3), "fluents[moving_slowly]: a Boolean fluent cannot have bounds"),
     "integer context": (
         soup(fluents__2=boolean("soup_is_hot", kind="context", value="integer")),
-        "fluents[soup_is_hot]: context fluents are Boolean",
+        "fluents[soup_is_hot]: a context fluent must be Boolean",
     ),
-    "bad name": (soup(objects__1=["the table", "place"]), "objects[the table]: 'the table' is no name"),
-    "newline in a name": (soup(objects__1=["table\n", "place"]), "is no name"),
-    "long name": (soup(objects__1=["t" * 81, "place"]), "is no name"),
-    "bad parameter": (soup(actions__0__parameters__0__0="from"), "actions[carry]: 'from' is no parameter"),
+    "bad name": (soup(objects__1=["the table", "place"]), "objects[the table]: 'the table' is not a valid name"),
+    "newline in a name": (soup(objects__1=["table\n", "place"]), "is not a valid name"),
+    "long name": (soup(objects__1=["t" * 81, "place"]), "is not a valid name"),
+    "bad parameter": (soup(actions__0__parameters__0__0="from"), "actions[carry]: 'from' is not a valid parameter"),
     "root declared": (soup(types__2=["object", "place"]), "types[object]: 'object' already exists"),
     "too many parameters": (
         soup(actions__1__parameters=[[f"?p{i}", "place"] for i in range(13)]),
@@ -190,11 +193,19 @@ MEANING = {
         None,
     ),
     "initial twice": (soup(initial__3=[["soup_is_hot"], False]), "initial[3]: (soup_is_hot) has a value already", None),
-    "initial Boolean": (soup(initial__0__1=1), "initial[bowl_at kitchen]: 1 is no value of the Boolean", None),
-    "initial Boolean 0": (soup(initial__0__1=0), "initial[bowl_at kitchen]: 0 is no value of the Boolean", None),
+    "initial Boolean": (
+        soup(initial__0__1=1),
+        "initial[bowl_at kitchen]: 1 is not a valid value for the Boolean fluent",
+        None,
+    ),
+    "initial Boolean 0": (
+        soup(initial__0__1=0),
+        "initial[bowl_at kitchen]: 0 is not a valid value for the Boolean fluent",
+        None,
+    ),
     "initial integer": (
         soup(fluents__4=boolean("level", value="integer"), initial__3=[["level"], False]),
-        "initial[level]: False is no value of the integer",
+        "initial[level]: False is not a valid value for the integer fluent level",
         None,
     ),
     "initial bounds": (
@@ -223,9 +234,17 @@ MEANING = {
         None,
     ),
     "too much text": (soup(texts={"a": "x" * 60_000, "b": "x" * 60_000}), "texts: over 100000 characters", None),
-    "half a surrogate": (soup(texts={"title": "\ud800"}), "texts.title: the string holds half a surrogate", "drop"),
-    "half a surrogate in a danger type": (soup(dangers__0__danger_type="\ud800"), "half a surrogate pair", None),
-    "NaN in provenance": (soup(provenance={"a": [float("nan")]}), "provenance: holds what JSON cannot say", None),
+    "half a surrogate": (
+        soup(texts={"title": "\ud800"}),
+        "texts.title: the string contains an unpaired surrogate",
+        "remove",
+    ),
+    "half a surrogate in a danger type": (soup(dangers__0__danger_type="\ud800"), "half of a UTF-16 pair", None),
+    "NaN in provenance": (
+        soup(provenance={"a": [float("nan")]}),
+        "provenance: contains a value that JSON cannot represent",
+        None,
+    ),
     "too much provenance": (soup(provenance={"a": "x" * 100_001}), "provenance: over 100000 characters", None),
 }
 
@@ -298,7 +317,15 @@ def test_schema_accepts_what_is_read_and_written(schema, task):
 JUNK = (None, True, 0, 7, -1.5, "", "kitchen", "?to", "a b", [], {}, ["and"], ["fluent", "done"], [["?v", "place"]])
 """1.0 is not among them: JSON Schema takes it for an integer, and a document does not."""
 
-SHAPE_WORDS = ("wanted ", "missing ", "unknown ", "is no operator", "operand(s)", "is no name", "is no parameter")
+SHAPE_WORDS = (
+    "wanted ",
+    "missing keys",
+    "unknown keys",
+    "is not an operator",
+    "operand(s)",
+    "is not a valid name",
+    "is not a valid parameter",
+)
 
 
 def places(node, path=()):
@@ -382,7 +409,7 @@ def test_a_huge_integer_is_refused_wherever_it_stands(huge):
         {"max_danger": huge},
         {"fluents": [*fluents, {**integer("m"), "upper": huge}]},
     ):
-        with pytest.raises(DocumentError, match=r"beyond \+-|is no value"):
+        with pytest.raises(DocumentError, match=r"beyond \+-|is not a valid value"):
             Document.from_json(bare(**{"fluents": fluents, "goal": ["fluent", "done"], **changed}))
 
 

@@ -168,7 +168,7 @@ def test_json_lists_are_conditions_too():
         ("pour", SPEED, True, "is an integer, a condition is wanted"),
         ("pour", True, "wet", "the right condition of pour: wanted a condition"),
         ("pour", None, True, "the left condition of pour: wanted a condition"),
-        ("pour", ["xor", LAMP, WET], True, "no operator of a condition"),
+        ("pour", ["xor", LAMP, WET], True, "is not an operator for conditions"),
         ("pour", ["exists", [["?v", "vessel"]], True], True, "is in use already"),
     ],
 )

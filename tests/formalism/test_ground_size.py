@@ -19,14 +19,14 @@ from .large_tasks import A, B, task, things
 from .soup import soup_document
 
 TOO_LARGE = {
-    "integers_over_pairs": "160,000 ground integer fluents; at most 20,000",
-    "booleans_over_pairs": "800,010 ground parts; at most 500,000",
-    "goal_over_pairs": "the goal unfolds into 360,001 ground parts over up to 360,001 ground fluents; at most 1,394",
+    "integers_over_pairs": "160,000 ground integer fluents; the limit is 20,000",
+    "booleans_over_pairs": "800,010 ground parts; the limit is 500,000",
+    "goal_over_pairs": "360,001 ground parts over up to 360,001 ground fluents; the limit is 1,394 parts",
     "nested_quantifiers": r"the goal unfolds into over 10\^11 ground parts",
-    "wide_effects": "3,030,110 ground parts; at most 500,000",
-    "impossible_actions": r"over 10\^31 ground actions; at most 200,000",
-    "many_impossible_actions": "786,442 ground parts; at most 500,000",
-    "many_flips": "90,001 ground fluents, together some 4,164 MB; at most 128 MB",
+    "wide_effects": "3,030,110 ground parts; the limit is 500,000",
+    "impossible_actions": r"over 10\^31 ground actions; the limit is 200,000",
+    "many_impossible_actions": "786,442 ground parts; the limit is 500,000",
+    "many_flips": "90,001 ground fluents, together some 4,164 MB; the limit is 128 MB",
 }
 
 PROOF = """

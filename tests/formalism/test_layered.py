@@ -121,7 +121,7 @@ def counter(moves, goal):
 def test_limit_is_a_typed_refusal_and_keeps_what_was_found():
     # There is an unsafe plan, but every number would have to be seen to prove that there is no safe one.
     endless = counter([("up", "increase", 1, 1), ("leap", "increase", 2, -1)], ("=", AT, 1))
-    with pytest.raises(SearchLimitReached, match="no answer after 50 expansions"):
+    with pytest.raises(SearchLimitReached, match="the search was stopped after 50 expansions"):
         solve(endless, limit=50)
     attempt = attempt_to_solve(endless, limit=50)
     assert list(attempt.found) == [False]
@@ -140,7 +140,7 @@ def test_layers_count_against_the_limit_where_no_state_is_new():
 def test_layers_count_against_memory(monkeypatch):
     monkeypatch.setattr("hazardmill.formalism.search.budget._SMALL", 100)
     monkeypatch.setattr("hazardmill.formalism.search.budget.KEPT", 0)
-    with pytest.raises(SearchLimitReached, match="2 states of some 400 bytes, with what belongs to them"):
+    with pytest.raises(SearchLimitReached, match="2 states, which take 0 MB with the data that belongs to them"):
         solve(graph([(0, 0, -1), (0, 1, 0)], goals=(1,), start=10_000))
 
 

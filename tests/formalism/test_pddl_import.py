@@ -506,7 +506,7 @@ def test_a_problem_that_cannot_be_expressed_is_refused(parts, message):
         (("van bike - Vehicle", "van Van - Vehicle"), 4, "the type 'Van' is already declared"),
         (("parcel - object", "vehicle - van"), 4, "is its own ancestor"),
         (("(toll) - number", "(toll) - depot"), 8, "- depot: fluents are Boolean or numbers only"),
-        (("(:action wait)", "(:action wa$t)"), 20, "'wa$t' is no name"),
+        (("(:action wait)", "(:action wa$t)"), 20, "'wa$t' is not a valid name"),
         (("(seen ?p)", "(seen ?p ?p)"), 10, "actions[Drive].effects"),
     ],
 )

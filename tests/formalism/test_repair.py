@@ -340,7 +340,7 @@ def test_feedback_says_what_to_change_and_why():
 
 
 def refuse(*_):
-    raise SearchLimitReached("no answer after 7 expansions")
+    raise SearchLimitReached("the search was stopped after 7 expansions")
 
 
 def corridor(length):
@@ -360,12 +360,12 @@ def test_beyond_the_limit_a_known_plan_is_taken_and_not_called_the_least():
     found = repair_plan(document, "(up) (fly)", limit=needed)
     assert (found.optimal, found.safe, found.feasible, found.cost) == (False, True, True, least.cost)
     assert found.expanded == 2 * needed
-    assert found.message == f"no answer after {needed} expansions"
-    assert f"(perhaps more than needed: no answer after {needed} expansions)" in feedback_text(found)
+    assert found.message == f"the search was stopped after {needed} expansions"
+    assert f"(perhaps more than needed: the search was stopped after {needed} expansions)" in feedback_text(found)
 
 
 def test_beyond_both_limits_it_is_a_typed_refusal():
-    with pytest.raises(SearchLimitReached, match="no answer after 5 expansions"):
+    with pytest.raises(SearchLimitReached, match="the search was stopped after 5 expansions"):
         repair_plan(corridor(6), "(up) (fly)", limit=5)
     with pytest.raises(SearchLimitReached, match="no answer in the time that was given"):
         repair_plan(corridor(6), "(up) (fly)", timeout_s=1e-9)
@@ -421,7 +421,7 @@ def test_steps_that_are_kept_count_against_limit_and_time():
     system = System(document)
     space = Space(system, system.all_actions(), Effort(300, 0))
     steps = [system.ground(name, ()) for name in ("more", "double")] * 100
-    with pytest.raises(SearchLimitReached, match="no answer after 300 expansions"):
+    with pytest.raises(SearchLimitReached, match="the search was stopped after 300 expansions"):
         ScriptSearch(space, steps, 0, 0, False).run()
     # The first layer alone has some ten thousand nodes; nearly all of them are met by keeping a step.
     assert space.kept < 1_000

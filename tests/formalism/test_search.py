@@ -122,7 +122,7 @@ def test_limit_is_a_typed_refusal():
         actions=[action("up", effects=[["increase", ["fluent", "n"], 1, True]])],
         goal=["<", ["fluent", "n"], 0],
     )
-    with pytest.raises(SearchLimitReached, match="no answer after 50 expansions"):
+    with pytest.raises(SearchLimitReached, match="the search was stopped after 50 expansions"):
         solve(counter, limit=50)
 
 
@@ -134,7 +134,7 @@ def test_limit_does_not_cut_a_finished_search():
 
 def test_too_many_ground_actions_are_refused(monkeypatch):
     monkeypatch.setattr(ground_size, "MOST_ACTIONS", 2)
-    with pytest.raises(SearchLimitReached, match=r"3 ground actions; at most 2"):
+    with pytest.raises(SearchLimitReached, match=r"3 ground actions; the limit is 2"):
         solve(soup_document())
 
 

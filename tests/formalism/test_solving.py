@@ -78,7 +78,7 @@ def test_absence_is_proved_by_exact_search():
 
 def test_exact_alone_refuses_at_its_limit(asked):
     questions = asked(tamer_safe=solved(SAFE), tamer_unsafe=solved(UNSAFE))
-    with pytest.raises(SearchLimitReached, match="no answer after 0 expansions"):
+    with pytest.raises(SearchLimitReached, match="the search was stopped after 0 expansions"):
         solve_task(soup_document(), "exact", limit=0)
     assert questions == []
 
@@ -96,7 +96,7 @@ def test_beyond_the_limit_a_plan_of_an_engine_is_not_called_optimal(asked):
     )
     assert (result.safe.optimal, result.optimal) == (False, False)
     assert (result.plan_length, result.safety_effort) == (None, None)
-    assert result.safe.message == "exact: no answer after 0 expansions"
+    assert result.safe.message == "exact: the search was stopped after 0 expansions"
     assert questions == [("tamer", "safe", 7), ("tamer", "unsafe", 7)]
 
 
@@ -152,7 +152,7 @@ def test_no_answer_at_all_is_a_typed_refusal(asked):
     asked(tamer_safe=EngineAnswer("error"))
     with pytest.raises(SearchLimitReached) as caught:
         solve_task(soup_document(), limit=0)
-    assert "exact: no answer after 0 expansions; tamer: error: it does not say why" in caught.value.message
+    assert "exact: the search was stopped after 0 expansions; tamer: error: it does not say why" in caught.value.message
     assert "enhsp: unavailable: not installed" in caught.value.message
     assert caught.value.remedy
 
@@ -162,7 +162,7 @@ def test_a_task_too_large_to_be_ground_goes_to_the_engines_and_is_not_believed_u
     asked(tamer_safe=EngineAnswer("unsolvable"))
     result = solve_task(soup_document())
     assert (result.safe.absent, result.expanded) == ("claimed", None)
-    assert "3 ground actions; at most 1" in result.safe.message
+    assert "3 ground actions; the limit is 1" in result.safe.message
 
 
 def test_engines_are_asked_by_the_kind_of_the_task(asked):

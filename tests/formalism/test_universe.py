@@ -148,7 +148,7 @@ def test_a_limit_ends_it():
 
 def test_more_context_than_can_be_listed(monkeypatch):
     monkeypatch.setattr("hazardmill.formalism.proofs.situations.MOST_READ", 1)
-    with pytest.raises(SearchLimitReached, match="over 1 ground context fluents"):
+    with pytest.raises(SearchLimitReached, match="depend on more than 1 ground context fluents"):
         universe(System(bench_document()), "pour", (NEAR,))
 
 

@@ -95,7 +95,7 @@ def test_a_union_is_told_apart():
 
 
 def test_rules_of_the_model_are_shown():
-    with pytest.raises(UnusableAnswer, match="say what is to be revised"):
+    with pytest.raises(UnusableAnswer, match="says what to revise"):
         parse_json('{"verdict": "needs_revision", "issues": []}', Judgement)
 
 

@@ -53,7 +53,7 @@ def test_the_draft_of_750_bytes_passes_the_jail_and_is_refused_at_once(jail: Jai
     assert execution.document is not None
     check = find_check(execution, "search")
     assert (check.passed, check.reason) == (False, "too_large")
-    assert "160,000 ground integer fluents; at most 20,000" in (check.message or "")
+    assert "160,000 ground integer fluents; the limit is 20,000" in (check.message or "")
     assert check.mend
     assert prove(execution.document, 200_000).checks == execution.checks
 

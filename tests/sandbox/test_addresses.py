@@ -109,5 +109,5 @@ def test_an_address_is_refused_as_text(outcomes, name):
     failures = outcomes[name]
     assert all(isinstance(failure, CheckFailure) for failure in failures), failures[0]
     assert len(set(failures)) == 1
-    assert "shows a value of Python, with its address in memory" in failures[0].message
-    assert failures[0].mend and "in words" in failures[0].mend
+    assert "contains the repr of a Python object, with its memory address" in failures[0].message
+    assert failures[0].mend and "plain text" in failures[0].mend

@@ -501,7 +501,12 @@ def test_what_a_document_cannot_say_is_refused_by_name(
             "the module must define one subclass of BasePlanner, DomainPlanner; it defines: none",
             None,
         ),
-        (parts(init='self.objects = [Object("2nd", thing)]'), "not_a_document", "objects[2nd]: '2nd' is no name", None),
+        (
+            parts(init='self.objects = [Object("2nd", thing)]'),
+            "not_a_document",
+            "objects[2nd]: '2nd' is not a valid name",
+            None,
+        ),
     ],
 )
 def test_mistakes_are_told_with_their_line(

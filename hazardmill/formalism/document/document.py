@@ -378,8 +378,8 @@ def _object(value: object, path: str, keys: frozenset[str], required: frozenset[
     unknown = sorted(str(key) for key in value.keys() - keys)
     missing = sorted((keys if required is None else required) - value.keys())
     if unknown or missing:
-        parts = [f"unknown {', '.join(unknown)}"] if unknown else []
-        parts += [f"missing {', '.join(missing)}"] if missing else []
+        parts = [f"unknown keys: {', '.join(map(repr, unknown))}"] if unknown else []
+        parts += [f"missing keys: {', '.join(map(repr, missing))}"] if missing else []
         raise DocumentError(f"{path}: {'; '.join(parts)}")
     return cast("dict[str, Any]", value)
 
@@ -499,7 +499,9 @@ def _read_provenance(value: object) -> dict[str, Any]:
     try:
         size = len(json.dumps(provenance, ensure_ascii=False, allow_nan=False).encode())
     except (ValueError, TypeError):
-        raise DocumentError("provenance: holds what JSON cannot say (NaN, half a surrogate pair)") from None
+        raise DocumentError(
+            "provenance: contains a value that JSON cannot represent (NaN, or an unpaired surrogate)"
+        ) from None
     if size > MAX_TEXT:
         raise DocumentError(f"provenance: over {MAX_TEXT} characters")
     return provenance

@@ -124,8 +124,8 @@ def check_name(name: object, path: str) -> None:
     """
     if not isinstance(name, str) or not NAME.match(name):
         raise DocumentError(
-            f"{_cut(path)}: {_cut(repr(name))} is no name",
-            remedy="begin with an ASCII letter, then letters, digits, _ or -, at most 80 in all",
+            f"{_cut(path)}: {_cut(repr(name))} is not a valid name",
+            remedy="use an ASCII letter, then letters, digits, _ or -, at most 80 characters in all",
         )
 
 
@@ -144,7 +144,9 @@ def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], pa
     scope: dict[str, str] = {}
     for parameter in parameters:
         if not isinstance(parameter.name, str) or not PARAMETER.match(parameter.name):
-            raise DocumentError(f"{path}: {_cut(repr(parameter.name))} is no parameter", remedy="write ?name")
+            raise DocumentError(
+                f"{path}: {_cut(repr(parameter.name))} is not a valid parameter", remedy="write it as ?name"
+            )
         if parameter.name in scope:
             raise DocumentError(f"{path}: parameter {parameter.name} is declared twice")
         if not vocabulary.knows_type(parameter.type):
@@ -196,7 +198,7 @@ def check_condition(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str]
         for child in expr[1:]:
             check_condition(vocabulary, child, scope, path, depth + 1)
     else:
-        raise DocumentError(f"{path}: {_cut(repr(head))} is no operator of a condition")
+        raise DocumentError(f"{path}: {_cut(repr(head))} is not an operator for conditions")
 
 
 def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], path: str, depth: int = 0) -> None:
@@ -233,7 +235,7 @@ def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], pat
         for child in expr[1:]:
             check_term(vocabulary, child, scope, path, depth + 1)
     else:
-        raise DocumentError(f"{path}: {_cut(repr(head))} is no operator of an integer term")
+        raise DocumentError(f"{path}: {_cut(repr(head))} is not an operator for integer terms")
 
 
 def check_effect(
@@ -254,7 +256,7 @@ def check_effect(
             true or false, an integer fluent takes an integer term.
     """
     if not isinstance(target, tuple) or not target or target[0] != "fluent":
-        raise DocumentError(f"{path}: the target of an effect is a fluent")
+        raise DocumentError(f"{path}: the target of an effect must be a fluent")
     fluent = _check_application(vocabulary, target, scope, path)
     if fluent.integer:
         check_term(vocabulary, value, scope, path)
@@ -268,7 +270,7 @@ def check_effect(
 def _check_danger_type(value: object, path: str) -> None:
     check_text(value, path)
     if not isinstance(value, str) or not value.strip() or len(value) > 80:
-        raise DocumentError(f"{path}: a danger type has 1 to 80 characters", remedy="name the type, or use null")
+        raise DocumentError(f"{path}: a danger type must have 1 to 80 characters", remedy="name the type, or use null")
 
 
 def _check_sizes(document: Document) -> None:
@@ -372,9 +374,9 @@ def check_bounds(fluent: FluentDecl, path: str) -> None:
     """
     bounds = [bound for bound in (fluent.lower, fluent.upper) if bound is not None]
     if bounds and not fluent.integer:
-        raise DocumentError(f"{path}: a Boolean fluent has no bounds")
+        raise DocumentError(f"{path}: a Boolean fluent cannot have bounds")
     if fluent.kind == "context" and fluent.integer:
-        raise DocumentError(f"{path}: context fluents are Boolean", remedy="make it a normal fluent")
+        raise DocumentError(f"{path}: a context fluent must be Boolean", remedy="make it a normal fluent")
     for bound in bounds:
         check_integer(bound, path)
     if len(bounds) == 2 and bounds[0] > bounds[1]:
@@ -387,12 +389,15 @@ def _check_initial(document: Document, vocabulary: Vocabulary) -> None:
     for atom, value in document.initial:
         path = f"initial[{_cut(' '.join(atom))}]"
         if any(arg.startswith("?") for arg in atom[1:]):
-            raise DocumentError(f"{path}: the initial state has no parameters", remedy="name an object")
+            raise DocumentError(
+                f"{path}: the initial state cannot refer to a parameter", remedy="replace each ?name by an object"
+            )
         fluent = _check_application(vocabulary, ("fluent", *atom), {}, path)
         if not isinstance(value, bool):
             check_integer(value, path)
         if fluent.integer == isinstance(value, bool):
-            raise DocumentError(f"{path}: {value!r} is no value of the {'integer' if fluent.integer else 'Boolean'}")
+            kind = "integer" if fluent.integer else "Boolean"
+            raise DocumentError(f"{path}: {value!r} is not a valid value for the {kind} fluent {fluent.name}")
         if fluent.integer:
             if not is_within_bounds(value, fluent):
                 raise DocumentError(f"{path}: {value} is out of bounds {fluent.lower}..{fluent.upper}")
@@ -420,7 +425,7 @@ def check_integer(value: object, path: str) -> None:
         DocumentError: It is not.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise DocumentError(f"{path}: {value!r} is no integer")
+        raise DocumentError(f"{path}: {value!r} is not an integer")
     if abs(value) > MAX_INTEGER:
         # Python refuses to write out integers of thousands of digits.
         raise DocumentError(f"{path}: the integer is beyond +-{MAX_INTEGER}")
@@ -433,11 +438,13 @@ def check_text(value: object, path: str) -> None:
         DocumentError: It is no string, or holds half a surrogate pair.
     """
     if not isinstance(value, str):
-        raise DocumentError(f"{path}: {value!r} is no string")
+        raise DocumentError(f"{path}: {value!r} is not a string")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise DocumentError(f"{path}: the string holds half a surrogate pair", remedy="drop that character") from None
+        raise DocumentError(
+            f"{path}: the string contains an unpaired surrogate (half of a UTF-16 pair)", remedy="remove it"
+        ) from None
 
 
 def objects_by_type(types: Iterable[str], parents: Mapping[str, str]) -> Counter[str]:
@@ -486,10 +493,10 @@ def _check_quantifier(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, st
     inner = dict(scope)
     for variable in expr[1]:
         if not isinstance(variable, tuple) or len(variable) != 2 or not all(isinstance(v, str) for v in variable):
-            raise DocumentError(f"{path}: a quantified variable is [?name, type]")
+            raise DocumentError(f"{path}: a quantified variable must be written as [?name, type]")
         name, type_ = variable
         if not PARAMETER.match(name):
-            raise DocumentError(f"{path}: {_cut(repr(name))} is no variable", remedy="write ?name")
+            raise DocumentError(f"{path}: {_cut(repr(name))} is not a valid variable", remedy="write it as ?name")
         if name in inner:
             raise DocumentError(f"{path}: {name} is in use already", remedy="give the variable another name")
         if not vocabulary.knows_type(type_):
@@ -500,7 +507,7 @@ def _check_quantifier(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, st
 
 def _type_of(vocabulary: Vocabulary, arg: object, scope: Mapping[str, str], path: str) -> str:
     if not isinstance(arg, str):
-        raise DocumentError(f"{path}: an argument is a name, got {arg!r}")
+        raise DocumentError(f"{path}: an argument must be a name, but this is {arg!r}")
     known = scope if arg.startswith("?") else vocabulary.objects
     if arg not in known:
         raise _unknown_name_error(path, "parameter" if arg.startswith("?") else "object", arg, known)
@@ -509,7 +516,9 @@ def _type_of(vocabulary: Vocabulary, arg: object, scope: Mapping[str, str], path
 
 def _check_application(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], path: str) -> FluentDecl:
     if len(expr) < 2 or not isinstance(expr[1], str):
-        raise DocumentError(f"{path}: a fluent needs its name")
+        raise DocumentError(
+            f"{path}: the name of the fluent is missing", remedy='write ["fluent", name, arguments ...]'
+        )
     name, args = expr[1], expr[2:]
     fluent = vocabulary.fluents.get(name)
     if fluent is None:

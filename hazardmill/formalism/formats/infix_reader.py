@@ -186,7 +186,7 @@ class Reader:
                 return iff(one, other) if name == "iff" else ("imply", one, other)
             case ast.Name() | ast.Call():
                 return self._fluent(node, scope)
-        self._refuse(ast.unparse(node), "is no condition", _CONDITION_MEND)
+        self._refuse(ast.unparse(node), "is not a condition", _CONDITION_MEND)
 
     def _comparison(self, node: ast.Compare, scope: frozenset[str]) -> Expr:
         sides = [node.left, *node.comparators]
@@ -201,7 +201,7 @@ class Reader:
                     continue
             sign = "=" if different else _COMPARISONS.get(type(how))
             if sign is None:
-                self._refuse(ast.unparse(node), "compares in a way that is not known", "use ==, !=, <, <=, > or >=")
+                self._refuse(ast.unparse(node), "compares in a way that is not supported", "use ==, !=, <, <=, > or >=")
             compared = _compare(sign, self._term(left, scope), self._term(right, scope))
             parts.append(negate(compared) if different else compared)
         return connect("and", parts)
@@ -210,7 +210,7 @@ class Reader:
         match node:
             case ast.Call(args=[ast.GeneratorExp(elt=body, generators=loops)], keywords=[]):
                 return self._loops(_QUANTIFIERS[name], loops, body, scope)
-        self._refuse(ast.unparse(node), "is no quantifier", f"write {name}(wet(p) for p in place)")
+        self._refuse(ast.unparse(node), "is not a quantifier", f"write {name}(wet(p) for p in place)")
 
     def _loops(self, head: str, loops: list[ast.comprehension], body: ast.expr, scope: frozenset[str]) -> Expr:
         if not loops:
@@ -223,7 +223,11 @@ class Reader:
                     given = connect("and", [self._condition(each, inner) for each in filters])
                     said = connect("and", [given, said]) if head == "exists" else ("imply", given, said)
                 return (head, ((f"?{variable}", type_),), said)
-        self._refuse(ast.unparse(body), "is quantified over no type", "write any(wet(p) for p in place), place a type")
+        self._refuse(
+            ast.unparse(body),
+            "quantifies over something that is not a type",
+            "write any(wet(p) for p in place), where place is a type",
+        )
 
     # Fluents and terms
 
@@ -231,7 +235,7 @@ class Reader:
         match node:
             case ast.Name() | ast.Call():
                 return self._fluent(node, self.scope)
-        self._refuse(ast.unparse(node), "is no fluent that an effect could change", _EFFECT_MEND)
+        self._refuse(ast.unparse(node), "is not a fluent that an effect can change", _EFFECT_MEND)
 
     def _fluent(self, node: ast.expr, scope: frozenset[str]) -> Expr:
         match node:
@@ -239,12 +243,14 @@ class Reader:
                 return ("fluent", name)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return ("fluent", name, *(self._argument(argument, scope) for argument in arguments))
-        self._refuse(ast.unparse(node), "is no fluent", "write name(object, ...)")
+        self._refuse(ast.unparse(node), "is not a fluent", "write name(object, ...)")
 
     def _argument(self, node: ast.expr, scope: frozenset[str]) -> str:
         if isinstance(node, ast.Name):
             return f"?{node.id}" if node.id in scope else node.id
-        self._refuse(ast.unparse(node), "is no object or parameter", "name an object, a parameter or a variable")
+        self._refuse(
+            ast.unparse(node), "is neither an object nor a parameter", "name an object, a parameter or a variable"
+        )
 
     def _thing(self, node: ast.expr, scope: frozenset[str]) -> str | None:
         """Return the object or parameter that a bare name stands for; None if it stands for neither."""
@@ -268,7 +274,7 @@ class Reader:
                 return ("+" if plus else "-", one, other)
             case ast.Name() | ast.Call():
                 return self._fluent(node, scope)
-        self._refuse(ast.unparse(node), "is no integer term", _TERM_MEND)
+        self._refuse(ast.unparse(node), "is not an integer term", _TERM_MEND)
 
     def _refuse(self, text: str, what: str, mend: str) -> NoReturn:
         shown = text if len(text) <= 80 else text[:77] + "..."

@@ -73,5 +73,8 @@ def check_causes(causes: NamedCauses, fluents: Collection[str], actions: Collect
 
 def _names(value: Any, part: str) -> tuple[str, ...]:  # noqa: ANN401  # JSON from anywhere
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise DocumentError(f"causes.{part}: wanted a list of names", remedy="leave arguments and not away")
+        raise DocumentError(
+            f"causes.{part}: this must be a list of names",
+            remedy="write bare names, without arguments and without `not`",
+        )
     return tuple(value)

@@ -229,8 +229,8 @@ def _context_read(system: System, action: str, conditions: Sequence[Expr]) -> se
                 read.add(tuple(binding.get(part, part) for part in node[1:]))
                 if len(read) > MOST_READ:
                     raise SearchLimitReached(
-                        f"the conditions of {action} read over {MOST_READ} ground context fluents",
-                        remedy="use fewer objects or fewer parameters of context fluents",
+                        f"the conditions of {action} depend on more than {MOST_READ:,} ground context fluents",
+                        remedy="use fewer objects, or context fluents with fewer parameters",
                     )
     return read
 

@@ -159,9 +159,9 @@ class Effort:
     def _refusal(self, kept: int, besides: int) -> SearchLimitReached:
         held = kept * self._state_bytes + besides + self._held
         if self.expanded >= self.limit:
-            after = f"{self.limit} expansions"
+            why = f"after {self.limit:,} expansions"
         elif held > self._most_bytes:
-            after = f"{kept} states of some {self._state_bytes} bytes, with what belongs to them {held // 10**6} MB"
+            why = f"after {kept:,} states, which take {held // 10**6:,} MB with the data that belongs to them"
         else:
-            after = f"{self.tried} actions tried in {self.expanded} states, {self._width} in each"
-        return SearchLimitReached(f"no answer after {after}", remedy=_REMEDY)
+            why = f"after trying {self.tried:,} actions in {self.expanded:,} states ({self._width:,} per state)"
+        return SearchLimitReached(f"the search was stopped {why}", remedy=_REMEDY)

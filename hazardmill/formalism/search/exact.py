@@ -218,8 +218,8 @@ def _check_length(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
     """Return the plan, unless it is so long that nobody can read or judge it."""
     if sum(len(action.text) + 1 for action in plan) > MAX_TEXT:
         raise SearchLimitReached(
-            f"the shortest plan has {len(plan):,} steps, which are over {MAX_TEXT:,} characters",
-            remedy="let fewer steps lead to the goal",
+            f"the shortest plan has {len(plan):,} steps; written out, it is longer than {MAX_TEXT:,} characters",
+            remedy="change the task so that fewer steps reach the goal",
         )
     return plan
 

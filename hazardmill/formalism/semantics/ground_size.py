@@ -262,10 +262,10 @@ def _check_parts(parts: int, booleans: int, what: str) -> None:
     if parts > most:
         raise SearchLimitReached(
             f"{what} into {_count(parts)} ground parts over up to {_count(booleans)} ground fluents;"
-            f" at most {_count(most)} are ground",
+            f" the limit is {_count(most)} parts",
             remedy=SMALLER,
         )
 
 
 def _refusal(found: str, most: str) -> SearchLimitReached:
-    return SearchLimitReached(f"the task would have {found}; at most {most} are ground", remedy=SMALLER)
+    return SearchLimitReached(f"the task would have {found}; the limit is {most}", remedy=SMALLER)

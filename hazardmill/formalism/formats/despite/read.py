@@ -325,7 +325,7 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
     if not isinstance(task_id, str) or not 0 < len(task_id) <= _LONGEST_ID:
         if task_id is not None:
             findings.append(
-                ImportFinding("odd_task_id", f"{name}: task_id is not a text of 1 to {_LONGEST_ID} characters")
+                ImportFinding("odd_task_id", f"{name}: task_id is not a string of 1 to {_LONGEST_ID} characters")
             )
         task_id = None
     danger = value.get("danger_formalization")

@@ -52,7 +52,8 @@ def contextual(case: Case) -> ClaimVerdict:
     read = sorted(_context_read_by_fired_conditions(system, plan))
     if len(read) > MOST_READ:
         raise SearchLimitReached(
-            f"the conditions that fire read {len(read):,} ground context fluents; at most {MOST_READ:,} are flipped",
+            f"the danger conditions that fire in the unsafe plan depend on {len(read):,} ground context fluents; this "
+            f"check tries each of them with the opposite value, and can try at most {MOST_READ:,}",
             remedy="use fewer objects, or quantify over fewer of them in the danger's condition",
         )
     case.effort.spend((width(plan) + system.goal_work) * (len(read) + 1))

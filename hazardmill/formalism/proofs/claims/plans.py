@@ -295,5 +295,8 @@ def _continued_safely(system: System, moment: Moment, effort: Effort) -> tuple[G
     later.document = replace(system.document, initial_danger=moment.danger)
     attempt = attempt_with(later, system.all_actions(), effort)
     if True not in attempt.found:
-        raise attempt.refusal or SearchLimitReached("the search had no answer")
+        raise attempt.refusal or SearchLimitReached(
+            "the search for a safe continuation stopped before it found one or proved that there is none",
+            remedy="raise the search limit, or give the search more time",
+        )
     return attempt.found[True]
