@@ -61,4 +61,4 @@ def write_views(run: Run) -> None:
     try:
         run.store.write_lens()
     except StoreError as error:
-        get_run_logger().warning("no DuckDB file: %s", error)
+        get_run_logger().warning("the DuckDB file was not written; the run is complete without it: %s", error)

@@ -54,7 +54,7 @@ def in_words(counts: Mapping[str, int]) -> str:
 def warn_unrecorded(run: Run, errors: Sequence[NotRecorded]) -> None:
     """Log why records without a recorded answer stay pending, and how many answers are to earlier prompts."""
     for error in errors:
-        get_run_logger().warning("stays pending: %s", error)
+        get_run_logger().warning("a record stays pending: %s", error)
     older = older_answers(run.store, run.run_id) if run.config.backend == "recorded" else None
     if older is not None:
         get_run_logger().warning(older)

@@ -158,7 +158,10 @@ def warn_of_links(place: Path, folders: Iterable[str]) -> None:
     """
     for name in folders:
         if (place / name).is_symlink():
-            _LOG.warning("%s is a link and is not entered: name what it points to", printable(str(place / name)))
+            _LOG.warning(
+                "%s is a symbolic link to a folder, and is not followed: to include that folder, pass its own path",
+                printable(str(place / name)),
+            )
 
 
 def _raise_unreadable(error: OSError) -> None:

@@ -136,7 +136,8 @@ def _read_stored(task_id: str, store_path: Path | None) -> Document:
         if store_path is not None:
             raise
         raise InputError(
-            f"there is no file, folder or stored task {task_id!r}; about the store of the settings: {error.message}",
+            f"there is no file or folder {task_id!r}, and the store named in the settings cannot be searched for a "
+            f"task of this id: {error.message}",
             file=error.file,
             remedy=TASK_HELP,
         ) from error

@@ -101,5 +101,5 @@ def test_a_link_to_a_folder_is_not_entered_and_not_passed_over_in_silence(
     walked = [place.relative_to(tmp_path).as_posix() for place, _, _ in walk_folders(tmp_path)]
     assert walked == [".", "a", "a/deep", "elsewhere", "elsewhere/inside"]
     told = [record.getMessage() for record in caplog.records]
-    remedy = "is a link and is not entered: name what it points to"
+    remedy = "is a symbolic link to a folder, and is not followed: to include that folder, pass its own path"
     assert told == [f"{tmp_path}/a/back {remedy}", f"{tmp_path}/a/link {remedy}"]

@@ -64,7 +64,8 @@ def report(
     unknown = [run_id for run_id in runs if run_id not in known]
     if unknown or not known:
         raise InputError(
-            f"there is no generation run {unknown[0]} here" if unknown else "the store holds no generation run",
+            f"there is no generation run {unknown[0]} in this store" if unknown else "this store has no generation run",
+            file=store.address,
             remedy="see: hazardmill run list",
         )
     chosen = list(dict.fromkeys(runs)) or known[-1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -62,9 +63,16 @@ def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
         raise InputError(f"there is no run {run_id} in this store", remedy="see: hazardmill run list")
-    unknown = [name for name in columns if not any(name in table.stable_columns for table in TABLES.values())]
+    covered = sorted({name for table in TABLES.values() for name in table.stable_columns})
+    unknown = [name for name in columns if name not in covered]
     if unknown:
-        raise UsageError(f"no table has a column {unknown[0]} that a digest covers", remedy="see: generated/README.md")
+        close = difflib.get_close_matches(unknown[0], covered, n=1)
+        raise UsageError(
+            f"the digest covers no column named {unknown[0]}",
+            remedy=f"did you mean {close[0]}?"
+            if close
+            else "name a column that has `yes` under `digest` in generated/README.md of the source code",
+        )
     digests = opened.digest(run_id, columns)
     if as_json:
         print_json(digests)

@@ -117,7 +117,7 @@ def find_folders(root: Path) -> list[Path]:
     """Return the folders of DESPITE in and below a folder.
 
     Args:
-        root: A folder of DESPITE, or a folder above several.
+        root: A task folder of DESPITE, or a folder that contains such folders.
 
     Raises:
         UsageError: Unified Planning is not installed, which the import needs.
@@ -128,7 +128,9 @@ def find_folders(root: Path) -> list[Path]:
     found = list(folders(root))
     if not found:
         raise PlanningInputError(
-            f"no folder here has a {CODE}", file=str(root), remedy="name a folder of DESPITE, or a folder above several"
+            f"no folder in here contains a {CODE}",
+            file=str(root),
+            remedy="name a task folder of DESPITE, or a folder that contains such folders",
         )
     return found
 
@@ -148,7 +150,7 @@ def import_folders(found: list[Path], root: Path, out: Path | None, jobs: int | 
 
     Raises:
         JailUnavailable: The jail cannot contain code here, or cannot load Unified Planning.
-        SandboxError: A worker process was ended from outside.
+        SandboxError: A worker process was killed from outside.
     """
     jobs = min(jobs or os.cpu_count() or 1, -(-len(found) // _CHUNK))
     work = [(folder, None if out is None else out / folder.relative_to(root)) for folder in found]
@@ -166,7 +168,8 @@ def import_folders(found: list[Path], root: Path, out: Path | None, jobs: int | 
                 pool.shutdown(wait=True, cancel_futures=True)
     except BrokenProcessPool as error:
         raise SandboxError(
-            "a worker process was ended from outside", remedy="check that there is enough memory"
+            "a worker process was killed by something other than hazardmill",
+            remedy="the system may have run out of memory: free some, or use fewer processes with --jobs",
         ) from error
 
 

@@ -47,8 +47,8 @@ class PlannerAccess(ModelAccess):
         """
         if self.model in (OFFLINE_MODEL, RECORDED_MODEL):
             raise UsageError(
-                f"{self.model} writes tasks, and cannot plan",
-                remedy="name a language model with --model, as litellm does",
+                f"{self.model} can write tasks, but cannot plan",
+                remedy="give --model the name of a language model in litellm's form, such as openai/gpt-5-mini",
             )
         super().check()
 

@@ -138,7 +138,8 @@ def _check_columns(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) ->
         raise InputError(
             f"missing columns: {', '.join(missing)}",
             file=file,
-            remedy="write the file with hazardmill.evaluation.results",
+            remedy="score the plans with `hazardmill evaluate score`; from Python, use "
+            "hazardmill.evaluation.results.write_results",
         )
     schema = result_schema(more)
     columns = []

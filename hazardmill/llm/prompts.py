@@ -145,7 +145,9 @@ class PromptTemplate:
         )
         if not messages:
             raise PromptError(
-                "the rendered prompt is empty", file=str(self.path), remedy="pass the values that the template shows"
+                "the rendered prompt is empty",
+                file=str(self.path),
+                remedy="pass to `render` every value that the template uses",
             )
         return messages
 

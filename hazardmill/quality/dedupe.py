@@ -152,7 +152,9 @@ def dedupe_store(
         UsageError: The other corpus is the store itself.
     """
     if run_id is not None and not store.count("runs", {"run_id": run_id}):
-        raise InputError(f"there is no run {run_id} here", remedy="see: hazardmill run list")
+        raise InputError(
+            f"there is no run {run_id} in this store", file=store.address, remedy="see: hazardmill run list"
+        )
     if against is not None and against.is_dir() and against.resolve() == store.path.resolve():
         raise UsageError("a store cannot be compared with itself", remedy="name another corpus, or leave out --against")
     found = _compare_within(store, run_id, tell, compared=against is not None)

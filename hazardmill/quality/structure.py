@@ -222,8 +222,9 @@ class _Canonical:
         self._left -= colours
         if self._left < 0:
             raise SearchLimitReached(
-                f"the structure is so regular that {self._limit} colours do not separate its symbols",
-                remedy="compare such a task by its document hash",
+                "the task is too large and symmetric for its structure id to be computed within the limit of "
+                f"{self._limit:,} steps",
+                remedy="compare this task by its document hash",
             )
 
     # Search

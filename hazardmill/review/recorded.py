@@ -100,9 +100,9 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: P
         )
     if not made:
         raise InputError(
-            "no language model has decided on any of these tasks",
+            "no language model has reviewed any of these tasks",
             file=str(folder.path),
-            remedy="name a review in which reviewers whose names begin with model- decided",
+            remedy="name a review folder with decisions by language models (reviewers whose names begin with model-)",
         )
     return made
 

@@ -84,8 +84,8 @@ class RunConfig(GenerationOptions, ModelAccess):
         """
         if self.structured and self.author_format != "document":
             raise UsageError(
-                "only documents have a schema to send to the author's model",
-                remedy="use --author-format document, or leave out --structured",
+                "--structured needs a JSON schema, and only the author format `document` has one",
+                remedy="add --author-format document, or leave out --structured",
             )
         super().check()
 

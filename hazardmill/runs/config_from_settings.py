@@ -112,4 +112,7 @@ def live_backend(models: Iterable[str]) -> LiveBackend:
 
 def no_server(model: str) -> UsageError:
     """Return the error for an address given with a model that asks no server."""
-    return UsageError(f"{model} does not use a server", remedy="give --model with the name of a model on that server")
+    return UsageError(
+        f"an API address was given, but {model} does not use a server",
+        remedy="give --model the name of a model on that server, or leave out --api-base",
+    )

@@ -149,6 +149,8 @@ def _tasks(store: Store, task_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     missing = [task_id for task_id in task_ids if task_id not in by_id]
     if missing:
         raise InputError(
-            f"the store does not hold the task {missing[0]}", file=str(store.path), remedy="list the tasks again"
+            f"the store no longer contains the task {missing[0]}",
+            file=str(store.path),
+            remedy="start the check again",
         )
     return {task_id: by_id[task_id] for task_id in task_ids}

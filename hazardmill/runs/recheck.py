@@ -186,7 +186,9 @@ async def _execute(held: Sequence[Mapping[str, Any]], jail: Jail, limit: int) ->
 def _search_limit(store: Store, run_id: str) -> int:
     rows = store.rows("runs", {"run_id": run_id, "sequence": 0}, ["config"])
     if not rows:
-        raise InputError(f"there is no run {run_id} here", file=str(store.path), remedy="see: hazardmill run list")
+        raise InputError(
+            f"there is no run {run_id} in this store", file=store.address, remedy="see: hazardmill run list"
+        )
     limit: int = json.loads(rows[0]["config"]).get("search_limit", RunConfig.model_fields["search_limit"].default)
     return limit
 
@@ -201,9 +203,9 @@ def _read_drafts(connection: DuckDBPyConnection, chunk: Chunk) -> list[dict[str,
     missing = [key for key in chunk.drafts if key not in found]
     if missing:
         raise InputError(
-            f"the store no longer holds {len(missing)} draft(s) of run {chunk.run_id}",
+            f"the store no longer contains {len(missing)} of the drafts of run {chunk.run_id} that were to be checked",
             record_id=missing[0][0],
-            remedy="divide the drafts into chunks again",
+            remedy="start the check again",
         )
     return [found[key] for key in chunk.drafts]
 

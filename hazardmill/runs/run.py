@@ -174,7 +174,11 @@ class Run:
         rows = store.rows("runs", {"run_id": run_id})
         first = next((row for row in rows if row["sequence"] == 0), None)
         if first is None or first["kind"] != "generate":
-            raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
+            raise InputError(
+                f"there is no generation run {run_id} in this store",
+                file=store.address,
+                remedy="see: hazardmill run list",
+            )
         try:
             newest = json.loads(max(rows, key=lambda row: row["sequence"])["config"])
             written = json.loads(first["config"]) | {name: newest[name] for name in ALTER_NOTHING & newest.keys()}

@@ -41,7 +41,8 @@ PLANNERS: Final = "hazardmill.sandbox.workloads.planner"
 _FORKS: Final = sys.platform == "linux"
 _MINIMAL_LAYERS: Final = ("rlimits",)
 _MINIMAL_REMEDY: Final = (
-    "use the minimal jail and run only code that you trust, or use a machine whose kernel has the layers"
+    "use a machine whose kernel supports the missing isolation layers (see: hazardmill doctor), or use --jail minimal, "
+    "but only for code that you trust"
 )
 # In the order of importance to a reader, not of application.
 _SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
@@ -291,7 +292,7 @@ class Jail:
             tried = {ability: body["abilities"][ability] for ability in ABILITIES}
         except (OSError, output.MalformedOutput, LookupError, TypeError) as error:
             raise JailUnavailable(
-                f"what jailed code can do could not be tested: {error}", remedy=_MINIMAL_REMEDY
+                f"the isolation of the jail could not be tested: {error}", remedy=_MINIMAL_REMEDY
             ) from error
         return tuple(header["layers"]), header["missing"], tried
 

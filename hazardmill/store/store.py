@@ -153,7 +153,7 @@ class Store:
         """
         held = self._acquire(run_id, self._layout.presence(run_id), writes=False)
         if held is None:
-            raise self._busy(run_id, "works on")
+            raise self._busy(run_id, "working on")
         return held
 
     def is_worked_on(self, run_id: str) -> bool:
@@ -166,13 +166,13 @@ class Store:
             return self._bucket.holdings.is_held(run_id)
         return any(map(is_held, (self._layout.presence(run_id), self._layout.run_lock(run_id))))
 
-    def _busy(self, run_id: str, does: str = "writes") -> StoreLocked:
+    def _busy(self, run_id: str, doing: str = "writing") -> StoreLocked:
         remedy = "wait for it to end, or stop it; then resume the run"
         if self._bucket is not None:
             remedy += (
                 f" (a process killed on another machine loses its lease after {self._bucket.holdings.term_s:.0f} s)"
             )
-        return StoreLocked(f"another process {does} run {run_id}", file=self.address, remedy=remedy)
+        return StoreLocked(f"another process is {doing} run {run_id}", file=self.address, remedy=remedy)
 
     def recover(self) -> list[str]:
         """Convert every segment whose writer is dead to parts, and remove what a killed compaction left.
@@ -319,9 +319,9 @@ class Store:
         lock = Lock.acquire(self._layout.maintenance_lock)
         if lock is None:
             raise StoreLocked(
-                "another process compacts or rebuilds this store",
+                "another process is compacting or rebuilding this store",
                 file=str(self.path),
-                remedy="wait for it to end, then try again if still needed",
+                remedy="wait for it to end, then try again if it is still needed",
             )
         try:
             yield

@@ -73,7 +73,11 @@ class Writer:
                 convert(self._layout, self._manifests, segment.path, self._fault, self._refuse_another_store)
             except BaseException as error:
                 # Later segments must not become parts before this one, because then the latest row would no longer win.
-                cut = StoreError(f"the conversion of a segment was cut short by {type(error).__name__}")
+                cut = StoreError(
+                    f"converting a journal segment to Parquet was interrupted by {type(error).__name__}; its rows are "
+                    "still in the journal",
+                    remedy="resume the run",
+                )
                 self._failure = error if isinstance(error, StoreError) else cut
                 raise
 

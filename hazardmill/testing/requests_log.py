@@ -54,7 +54,9 @@ class RequestsLog(Generic[RowT]):
             except BlockingIOError as error:
                 self.close()
                 raise StoreLocked(
-                    "another server writes this log", file=str(path), remedy="end it, or choose another file"
+                    "another server is writing this log",
+                    file=str(path),
+                    remedy="stop that server, or choose another file",
                 ) from error
             except InputError:
                 self.close()

@@ -33,7 +33,8 @@ class TimedFault:
         if self.seconds is None:
             object.__setattr__(self, "seconds", self._default_seconds.get(kind))
         elif kind not in self._default_seconds:
-            raise ValueError(f"{kind} takes no seconds; {', '.join(self._default_seconds)} do")
+            timed = ", ".join(self._default_seconds)
+            raise ValueError(f"the fault {kind} does not take a number of seconds; only these do: {timed}")
         elif not 0 <= self.seconds < float("inf"):
             raise ValueError(f"{kind}: seconds must be 0 or more, got {self.seconds:g}")
 

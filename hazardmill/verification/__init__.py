@@ -9,7 +9,7 @@ from the document is stored in several places, and these must agree.
     proofs.py       what follows from a document
     folder.py       a task folder
     stored.py       the tasks of a store, each compared with the rows that it was made from
-    place.py        any place that holds tasks: a task folder, a folder above several, a store
+    place.py        any place that holds tasks: a task folder, a folder that contains task folders, a store
     batch_check.py  running and proving the code of many tasks
     batch_counts.py  counting the results
 """

@@ -180,7 +180,7 @@ def check_files(
 
     Raises:
         JailUnavailable: The jail cannot contain code here.
-        SandboxError: A worker process was ended from outside.
+        SandboxError: A worker process was killed from outside.
         StoreError: A task folder cannot be written.
     """
     jobs = min(jobs, len(work)) if jobs else min(os.cpu_count() or 1, -(-len(work) // _FILES_A_WORKER))
@@ -385,7 +385,8 @@ def _result(line: Connection) -> tuple[int, CheckedFile]:
         answer = line.recv()
     except (EOFError, ConnectionResetError) as error:
         raise SandboxError(
-            "a worker process was ended from outside", remedy="check that there is enough memory"
+            "a worker process was killed by something other than hazardmill",
+            remedy="the system may have run out of memory: free some, or use fewer processes with --jobs",
         ) from error
     if isinstance(answer, HazardmillError):
         raise answer

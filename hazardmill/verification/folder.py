@@ -73,11 +73,11 @@ def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]
         for name in folders:
             if (here / name).is_symlink():
                 seen += 1
-                message = "it is a link, which is not followed"
-                yield (
-                    here / name,
-                    (TaskFinding("unreadable", str(here / name), "folder", message, "verify what it names"),),
+                message, mend = (
+                    "it is a symbolic link, and links are not followed",
+                    "verify the folder that it points to",
                 )
+                yield here / name, (TaskFinding("unreadable", str(here / name), "folder", message, mend),)
         listed = _read_list(here) if WRITTEN in files else set()
         for name in sorted(listed):
             if not is_task_folder(here / name):
@@ -90,7 +90,9 @@ def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]
             folders.clear()
     if not seen:
         raise InputError(
-            "there is no task folder here", file=str(root), remedy="name a task folder, or a folder above several"
+            "there is no task folder here",
+            file=str(root),
+            remedy="name a task folder, or a folder that contains task folders",
         )
 
 

@@ -59,7 +59,7 @@ def read_folder(folder: Path) -> FolderContent:
     known = {*REQUIRED, TWIN, SIDECAR}
     for name in names:
         if name not in known:
-            content.findings.append(_stray(folder, name))
+            content.findings.append(_stray(folder, name, "this file does not belong in a task folder"))
             continue
         try:
             text = read_regular(folder / name, follow=False).decode("utf-8")
@@ -77,8 +77,8 @@ def read_folder(folder: Path) -> FolderContent:
     return content
 
 
-def _stray(folder: Path, name: str) -> TaskFinding:
-    return TaskFinding("stray", str(folder), name, "no task folder has this file", "remove it, or keep it elsewhere")
+def _stray(folder: Path, name: str, message: str) -> TaskFinding:
+    return TaskFinding("stray", str(folder), name, message, "remove it, or keep it elsewhere")
 
 
 def _missing(folder: Path, name: str) -> TaskFinding:
@@ -120,7 +120,7 @@ def held_against(folder: Path, content: FolderContent, expected: Mapping[str, st
     """
     for name in (TWIN, SIDECAR):
         if name in content.texts and name not in expected:
-            yield _stray(folder, name)
+            yield _stray(folder, name, "this task has no such file")
         elif name in expected and name not in content.texts and not any(f.where == name for f in content.findings):
             yield _missing(folder, name)
     for name, text in expected.items():
@@ -143,8 +143,12 @@ def _text_differs(folder: Path, name: str, wanted: str, text: str) -> TaskFindin
     pairs = zip(wanted.split("\n"), text.split("\n"), strict=False)
     line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), None)
     place = "in its last line" if line is None else f"from line {line} on"
-    what = "code is not the rendering of the document" if name == "code.py" else "it is not what the document gives"
-    return TaskFinding("altered", str(folder), name, f"{what}, {place}", WRITE_AGAIN)
+    if name == "code.py":
+        return TaskFinding(
+            "altered", str(folder), name, f"code is not the rendering of the document: it differs {place}", WRITE_AGAIN
+        )
+    message = f"{name} differs from what hazardmill writes for the document, {place}"
+    return TaskFinding("altered", str(folder), name, message, WRITE_AGAIN)
 
 
 def _differences(wanted: object, value: object, place: str) -> Iterator[tuple[Code, str, str]]:

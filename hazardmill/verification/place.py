@@ -1,4 +1,4 @@
-"""Verifying the tasks in any place: a task folder, a folder above several, or a store."""
+"""Verifying the tasks in any place: a task folder, a folder that contains task folders, or a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def verify_place(place: str) -> VerifiedTasks:
     """Verify all tasks in one place.
 
     Args:
-        place: A task folder, a folder above several, or the folder or address of a store.
+        place: A task folder, a folder that contains task folders, or the folder or address of a store.
 
     Returns:
         Number of tasks that were verified, and the findings about all of them.

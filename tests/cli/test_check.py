@@ -432,7 +432,7 @@ def test_a_worker_that_is_ended_is_an_error_and_not_a_hang(monkeypatch: pytest.M
         return receive(line)
 
     monkeypatch.setattr(batch_check, "_result", killing)
-    with pytest.raises(SandboxError, match="a worker process was ended from outside"):
+    with pytest.raises(SandboxError, match="a worker process was killed by something other than hazardmill"):
         list(check_files([work(written(SOUP, f"{number}.py")) for number in range(9)], CheckSettings(), 2))
     assert children() == []
 

@@ -182,7 +182,7 @@ def test_a_stored_task_by_its_id(export) -> None:
     [
         ("nowhere/task.json", DocumentError, "cannot be read"),
         ("bare", DocumentError, "the folder holds no task.json"),
-        ("neiss-0123", InputError, "no file, folder or stored task"),
+        ("neiss-0123", InputError, "no file or folder"),
     ],
 )
 def test_a_task_that_is_not_there(export, name: str, error: type[Exception], text: str) -> None:

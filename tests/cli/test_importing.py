@@ -131,7 +131,7 @@ def test_a_second_run_into_the_same_folder_writes_nothing_over(despite: Import, 
 
 
 def test_nothing_to_import_is_bad_input(despite: Import, tmp_path: Path) -> None:
-    with pytest.raises(PlanningInputError, match=r"no folder here has a code\.py"):
+    with pytest.raises(PlanningInputError, match=r"no folder in here contains a code\.py"):
         despite(tmp_path)
 
 

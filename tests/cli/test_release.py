@@ -94,7 +94,7 @@ def test_what_is_not_there_ends_with_3(hazardmill: Hazardmill, model: Store) -> 
     words = ("release", "build", "--version", "1.0.0", *NOBODY)
     for more, message in (
         (("--store", "gone"), "there is no store here"),
-        (("--store", model.path, "--run", "gone"), "there is no generation run gone here"),
+        (("--store", model.path, "--run", "gone"), "there is no generation run gone in this store"),
         (("--store", model.path, "--parent", "gone"), "there is no manifest of a release"),
     ):
         ended = hazardmill(*words, *more)

@@ -60,7 +60,7 @@ def test_a_store_that_takes_no_duckdb_file_is_reported_all_the_same(hazardmill: 
 def test_an_unknown_run_and_a_store_without_runs_are_bad_input(hazardmill: Hazardmill, neiss: Path) -> None:
     assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 1, "--store", "s").code == 0
     ended = hazardmill("report", "--store", "s")
-    assert ended.code == 3 and "holds no generation run" in ended.err
+    assert ended.code == 3 and "has no generation run" in ended.err
     ended = hazardmill("report", "--store", "s", "--run", "nope")
     assert ended.code == 3 and "no generation run nope" in ended.err
     assert not Path("report").exists()

@@ -282,7 +282,7 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
         (("--budget-usd", "inf"), 2, "'inf' is neither an amount above 0 nor the word none"),
         (("--budget-usd", "lots"), 2, "'lots' is neither an amount above 0 nor the word none"),
         (("--budget-id", "team"), 2, "the size of the budget team is missing"),
-        (("--structured",), 2, "only documents have a schema"),
+        (("--structured",), 2, "--structured needs a JSON schema"),
         (("--deadline", "0"), 2, "--deadline"),
         (("--fallback-model", "openai/gpt-4o"), 2, "offline-author cannot be mixed"),
         (("--model", "gpt-nobody-knows", "--api-base", "http://127.0.0.1:9/v1"), 3, "no provider is known for model"),
@@ -320,7 +320,7 @@ def test_a_run_that_somebody_works_on_is_left_alone(first: Ended, hazardmill: Ha
     with store.writer("first"):
         ended = hazardmill("run", "resume", "first", "--store", "s")
     assert ended.code == 4
-    assert "another process writes run first" in ended.err
+    assert "another process is writing run first" in ended.err
     assert [row["state"] for row in store.rows("runs")] == ["running", "completed"]
 
 

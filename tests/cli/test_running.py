@@ -167,7 +167,7 @@ def test_any_other_error_fails_the_run(error: Exception) -> None:
 
 
 def test_a_run_of_another_process_is_left_as_it_is() -> None:
-    run = Working(StoreLocked("another process writes run r"))
+    run = Working(StoreLocked("another process is writing run r"))
     with pytest.raises(StoreLocked):
         work_through(run, quiet=True)
     assert run.finished == []

@@ -194,7 +194,7 @@ def test_a_run_is_not_compared_with_itself_nor_with_one_that_is_not_there(compar
         compare(compared, "base", "base")
     assert caught.value.remedy == "name two runs; see: hazardmill run list"
     for names in (("base", "nobody"), ("nobody", "base")):
-        with pytest.raises(InputError, match="there is no generation run nobody here") as caught_too:
+        with pytest.raises(InputError, match="there is no generation run nobody in this store") as caught_too:
             compare(compared, *names)
         assert "hazardmill run list" in caught_too.value.remedy
 

@@ -184,7 +184,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         dangers_prompt(KETTLE, "(grasp kettle)")
     with pytest.raises(InputError, match="is safe"):
         alternative_prompt(KETTLE, SAFE)
-    with pytest.raises(DocumentError, match=r"raises the danger of 'grasp' \[ask about one of carry\]"):
+    with pytest.raises(DocumentError, match=r"makes the action 'grasp' dangerous \[ask about one of carry\]"):
         condition_prompt(KETTLE, "grasp")
 
 

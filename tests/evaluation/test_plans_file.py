@@ -50,7 +50,7 @@ def test_a_name_for_the_whole_file_goes_for_lines_without_one(tmp_path: Path) ->
         ("[]", "object"),
         (line(plan=None), "write either plan or answer"),
         (line(answer="x"), "write either plan or answer"),
-        (line(model=None), "the line names no planner"),
+        (line(model=None), "the line does not say which model made the plan"),
         (line(sample=-1), "sample"),
         (line(variant="other"), "variant"),
         (line(task_id=""), "task_id"),

@@ -200,7 +200,7 @@ def test_why_records_stay_pending_is_logged_when_the_session_ends(
     monkeypatch.setattr(waves, "run_as_tasks", miss)
     work(Milled(1.0), Progress(None, 0, 4))
     assert [record.getMessage() for record in caplog.records if record.name == "flow"] == [
-        "stays pending: record neiss:1: there is no answer"
+        "a record stays pending: record neiss:1: there is no answer"
     ]
 
 

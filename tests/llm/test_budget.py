@@ -115,8 +115,8 @@ def test_where_nothing_is_under_way_the_budget_is_reached_and_stays_so():
 
     error = asyncio.run(main())
     assert error.message == (
-        "the budget of 1 USD is reached: 0.7500 USD are spent, 0.5000 of it for requests of unknown cost; "
-        "with 0.2500 USD left the next request may cost up to 0.3000"
+        "the budget of 1 USD is reached: 0.7500 USD has been spent, 0.5000 of it for requests of unknown cost, "
+        "0.2500 USD is left, and the next request could cost up to 0.3000 USD"
     )
     assert (error.exit_code, "resume" in error.remedy) == (4, True)
 

@@ -93,7 +93,7 @@ def test_of_a_file_without_numbers_nobody_is_settled(folder):
 def test_two_processes_do_not_go_by_one_name(folder):
     with (
         SharedBudgetFile(folder, "shared", "a", 1.0),
-        pytest.raises(StoreLocked, match=r"already spends .* as worker a"),
+        pytest.raises(StoreLocked, match=r"already spending .* as worker a"),
     ):
         SharedBudgetFile(folder, "shared", "a", 1.0)
     SharedBudgetFile(folder, "shared", "a", 1.0).close()

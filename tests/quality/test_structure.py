@@ -514,7 +514,7 @@ def test_the_id_is_the_same_in_every_version() -> None:
 
 def test_what_is_too_regular_for_the_limit_is_refused() -> None:
     for document in (SHRIKHANDE, scrambled(SHRIKHANDE, Random(1))):
-        with pytest.raises(SearchLimitReached, match="so regular that 500 colours"):
+        with pytest.raises(SearchLimitReached, match=r"too large and symmetric .* limit of 500 steps"):
             structure_id(document, limit=500)
 
 

@@ -394,7 +394,7 @@ def test_two_builds_of_one_folder_do_not_meet(model_store: Store, options: Optio
 
     def told(done: int, of: int) -> None:
         if done == 1:
-            with pytest.raises(UsageError, match="another build writes"):
+            with pytest.raises(UsageError, match="another build is writing"):
                 build(model_store, None, options, tmp_path / "release")
             met.append("yes")
 

@@ -340,7 +340,7 @@ def test_a_version_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_task_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the later release has the task bddl-000000000001 twice"):
+    with pytest.raises(InputError, match="the later release contains the task bddl-000000000001 twice"):
         compared(tmp_path, ONE, {("tasks", "train"): [task(1)], ("tasks", "test"): [task(1)]})
 
 

@@ -176,7 +176,7 @@ def test_the_funnel_counts_every_record_once(model_store: Store, gathered_of: Ca
 def test_there_is_nothing_to_release(
     model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
-    with pytest.raises(InputError, match="there is no generation run gone here"):
+    with pytest.raises(InputError, match="there is no generation run gone in this store"):
         gathered_of(model_store, Options(version="1.0.0", policy="none", runs=("gone",)))
     empty = changed(model_store, tmp_path / "store", "tasks", lambda row: None)
     with pytest.raises(InputError, match="there is no task to release in this store"):

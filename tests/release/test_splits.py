@@ -166,7 +166,7 @@ def test_a_corpus_that_grows_keeps_its_splits_and_its_shares() -> None:
 
 @pytest.mark.parametrize("shares", [(0.8, 0.2), (1.0, 0.0, 0.0), (0.5, 0.1, 0.1), (0.9, 0.2, -0.1)])
 def test_shares_that_are_none_are_refused(shares: tuple[float, ...]) -> None:
-    with pytest.raises(UsageError, match="three positive numbers"):
+    with pytest.raises(UsageError, match="3 positive numbers"):
         assign_splits([], shares=shares)
 
 

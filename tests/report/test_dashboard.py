@@ -330,7 +330,7 @@ def test_a_run_that_is_not_there_is_refused(tmp_path: Path, asked: Callable[[Sto
     tables = {"runs": [row("runs", run_id="ingest-1", sequence=0, kind="ingest", state="completed", config="{}")]}
     store = stored(tmp_path, tables)
     for run_id in ("nobody", "ingest-1"):
-        with pytest.raises(InputError, match=f"no generation run {run_id} here"):
+        with pytest.raises(InputError, match=f"no generation run {run_id} in this store"):
             asked(store, run_id)
 
 

@@ -158,7 +158,10 @@ def test_plans_go_to_so_many_each():
     [
         ({"reviewers": ()}, "at least one reviewer"),
         ({"reviewers": ("ada", "ada")}, "each one once"),
-        ({"reviewers": ("ada",), "per_task": 2}, "2 reviewers per task, of 1 named"),
+        (
+            {"reviewers": ("ada",), "per_task": 2},
+            "cannot assign 2 reviewers per task; the number of named reviewers is 1",
+        ),
         ({"reviewers": ("ada", "ben"), "repeats": 1.5}, "from 0 to 1"),
     ],
 )

@@ -84,7 +84,7 @@ def test_what_is_exported_can_be_imported(hazardmill, folder, pool, tmp_path):
     file.write_text(file.read_text().replace("approve", "unsure", 1))
     refused = hazardmill("import", file)
     assert refused.code == 1 and "0 new, 13 known, 1 refused" in refused.out
-    assert re.search(r"ada\.csv:2: its id does not match.*\[send the file", refused.out), refused.out
+    assert re.search(r"ada\.csv:2: the row was altered: its id .*\[send the file", refused.out), refused.out
     assert json.loads(hazardmill("import", file, json_too=True).out)["refused"][0]["line"] == 2
 
 

@@ -145,8 +145,8 @@ def test_what_is_wrong_is_refused_line_by_line_and_the_rest_is_taken(reviewed, t
         "was not assigned to anybody": forged(good, slip="f" * 32, submission="new-2"),
         "is about another task": forged(good, item="another", submission="new-3"),
         "in the future": forged(good, at=reviewed.now() + timedelta(days=3), submission="new-4"),
-        "recorded with another answer": forged(good, note="no", verdict=good.verdict),
-        "takes back a decision that is not here": forged(
+        "already recorded here, with a different answer": forged(good, note="no", verdict=good.verdict),
+        "undoes a decision that is neither in this file nor in the review": forged(
             next(entry for entry in found if not isinstance(entry, Decision)), undoes="e" * 32, submission="new-5"
         ),
         "reviewer": forged(good, reviewer="../ada", submission="new-6"),

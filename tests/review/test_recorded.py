@@ -79,7 +79,7 @@ def test_the_same_decisions_give_the_same_bytes(decided: ReviewFolder, pool: Rev
 
 def test_without_a_model_there_is_nothing_to_record(folder: ReviewFolder, pool: ReviewPool, tmp_path: Path) -> None:
     give_tasks(folder, pool, Wish(("ada", *MODELS)))
-    with pytest.raises(InputError, match="no language model has decided on any of these tasks"):
+    with pytest.raises(InputError, match="no language model has reviewed any of these tasks"):
         record_reviews(folder, pool, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -116,9 +116,9 @@ def test_groups_are_of_one_structure_in_order_and_fill_a_chunk() -> None:
 
 
 def test_a_task_that_is_gone_is_named(filled: Store) -> None:
-    with pytest.raises(InputError, match="does not hold the task notes-0"):
+    with pytest.raises(InputError, match="no longer contains the task notes-0"):
         structures_of(filled, ["notes-0"])
-    with pytest.raises(InputError, match="does not hold the task notes-0"):
+    with pytest.raises(InputError, match="no longer contains the task notes-0"):
         alike_in(filled, [["notes-0"]])
 
 

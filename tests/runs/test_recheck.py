@@ -184,8 +184,8 @@ def test_only_the_runs_asked_for(filled: Store, notes: Path, monkeypatch: pytest
 
 
 def test_a_draft_that_is_gone_is_named(filled: Store) -> None:
-    with pytest.raises(InputError, match=r"no longer holds 1 draft\(s\) of run run") as caught:
+    with pytest.raises(InputError, match=r"no longer contains 1 of the drafts of run run") as caught:
         recheck(filled, Chunk(run_id="run", drafts=(("notes:1", 1), ("notes:9", 1))))
     assert caught.value.record_id == "notes:9"
-    with pytest.raises(InputError, match="there is no run nobody here"):
+    with pytest.raises(InputError, match="there is no run nobody in this store"):
         recheck(filled, Chunk(run_id="nobody", drafts=(("notes:1", 1),)))

@@ -624,7 +624,7 @@ def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use
 
     async def both() -> None:
         async with run.session():
-            with pytest.raises(StoreLocked, match="another process writes run run"):
+            with pytest.raises(StoreLocked, match="another process is writing run run"):
                 async with Run.load(Store.open(store.path), "run", use.resources).session():
                     pytest.fail("two sessions on one run")
 
@@ -700,7 +700,7 @@ def test_a_run_that_is_under_way_is_left_alone(store: Store, notes: Path) -> Non
     run = started(store, notes)
     with run.under_way():
         other = Run.load(Store.open(store.path), "run")
-        with pytest.raises(StoreLocked, match="another process works on run run"), other.under_way():
+        with pytest.raises(StoreLocked, match="another process is working on run run"), other.under_way():
             pytest.fail("two at work on one run")
         assert states(store) == ["running"]
 

@@ -227,7 +227,7 @@ def test_one_writer_a_run_over_all_machines(machine: Machine) -> None:
     with here.writer("r1") as writer:
         add(writer, "a")
         assert there.is_worked_on("r1")
-        with pytest.raises(StoreLocked, match="another process writes run r1") as caught:
+        with pytest.raises(StoreLocked, match="another process is writing run r1") as caught:
             there.writer("r1")
         assert "60 s" in str(caught.value.remedy)
         with pytest.raises(StoreLocked):
@@ -368,10 +368,10 @@ def test_another_store_in_the_bucket_is_not_mixed_with_what_is_here(machine: Mac
     write(machine("here"), "r1", ["a"])
     for name in objects(address):
         boto3.client("s3").delete_object(**object_of(address, name))
-    with pytest.raises(StoreError, match="no store any more"):
+    with pytest.raises(StoreError, match="no longer a store"):
         names(machine("here"))
     write(machine("there"), "r1", ["b"])
-    with pytest.raises(StoreError, match="a different store now") as caught:
+    with pytest.raises(StoreError, match="now a different store") as caught:
         names(machine("here"))
     assert "remove" in str(caught.value.remedy)
 

@@ -37,7 +37,7 @@ def test_a_conversion_cut_short_changes_nothing_that_is_seen_and_is_finished_lat
     with pytest.raises(Stop):
         writer.roll()
     assert seen(store) == [("n:0", 1), ("n:1", 1), ("n:2", 1)]
-    with pytest.raises(StoreError, match="cut short by Stop"):
+    with pytest.raises(StoreError, match="interrupted by Stop"):
         writer.append_sync({"outcomes": [outcome("n:3")]})
     writer.close()
     assert len(store.recover()) == 1

@@ -371,7 +371,7 @@ def test_a_full_disk_leaves_the_store_as_it_was_and_takes_no_space(
 def test_there_is_one_maintenance_at_a_time(filled: Store) -> None:
     lock = Lock.acquire(Layout(filled.path).maintenance_lock)
     assert lock is not None
-    with pytest.raises(StoreLocked, match="another process compacts"):
+    with pytest.raises(StoreLocked, match="another process is compacting"):
         filled.compact()
     assert filled.recover() == []
     lock.release()

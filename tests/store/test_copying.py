@@ -109,7 +109,7 @@ def test_what_a_worker_commits_to_the_target_meanwhile_is_not_overwritten(store:
 def test_rows_in_the_journal_are_no_part_of_a_copy(store: Store, tmp_path: Path) -> None:
     with store.writer("r1") as writer:
         add(writer, "a")
-        with pytest.raises(StoreLocked, match="run r1 has rows that are not in parts yet"):
+        with pytest.raises(StoreLocked, match="run r1 has rows that are still only in the journal"):
             store.copy_to(Store(tmp_path / "copy"))
     assert store.copy_to(Store(tmp_path / "copy")).commits == 1
 

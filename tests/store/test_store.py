@@ -157,7 +157,7 @@ def test_a_refused_row_writes_nothing_of_its_group(store: Store) -> None:
 
 def test_a_run_has_one_writer(store: Store) -> None:
     with store.writer("r1"):
-        with pytest.raises(StoreLocked, match="another process writes run r1"):
+        with pytest.raises(StoreLocked, match="another process is writing run r1"):
             store.writer("r1")
         with store.writer("r2") as other:
             other.append_sync({"outcomes": [outcome("n:1", run_id="r2")]})

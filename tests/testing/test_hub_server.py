@@ -472,7 +472,7 @@ def test_faults_come_in_the_order_of_the_script(ask):
         ({"comit": "500"}, "no such endpoint: 'comit'"),
         ({"commit": "elephant"}, "no such fault: 'elephant'"),
         ({"commit": "500*x"}, "whole number"),
-        ({"commit": "500:3"}, "takes no seconds"),
+        ({"commit": "500:3"}, "does not take a number of seconds"),
         ({"commit": "slow:-1"}, "0 or more"),
         ({"commit": "slow:x"}, "slow:x"),
     ],

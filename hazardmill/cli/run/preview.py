@@ -101,7 +101,9 @@ def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, R
                 shelve(store, records)
             yield store, config.model_copy(update=changed)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise RunStopped("the preview was interrupted", remedy=_AGAIN) from None
+        raise RunStopped(
+            "the preview was interrupted", remedy="preview again; nothing was kept, because --keep was not given"
+        ) from None
     except BudgetReached as error:
         error.remedy = f"give it a larger --budget-usd, {_AGAIN}"
         raise

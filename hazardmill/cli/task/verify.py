@@ -18,9 +18,9 @@ from hazardmill.verification.place import verify_place
 def verify(place: str, as_json: bool) -> None:
     """Check that all parts of each task agree with one another.
 
-    FOLDER is a task folder, or a folder above several; STORE is the folder or the address of a store. Everything that
-    follows from a task's document is computed again and compared: code, PDDL, plans, certificate with its witnesses,
-    contrast twin, hash and id. Everything else must be the same wherever it is stated.
+    FOLDER is a task folder, or a folder that contains task folders; STORE is the folder or the address of a store.
+    Everything that follows from a task's document is computed again and compared: code, PDDL, plans, certificate with
+    its witnesses, contrast twin, hash and id. Everything else must be the same wherever it is stated.
 
     Exit code 1 if something was found; 3 if there is no task here, or the folder or store cannot be read.
     """

@@ -134,6 +134,7 @@ def _dangerous(document: Document, plan: str) -> tuple[GroundAction, ...]:
     system, steps = feasible_steps(document, plan)
     if PlanValidator(system).quick(plan)[1]:
         raise InputError(
-            f"the plan that needs an alternative is safe: {plan[:200]}", remedy="show an unsafe plan of the task"
+            f"an alternative can be asked for only if the plan is unsafe, but this plan is safe: {plan[:200]}",
+            remedy="pass an unsafe plan of the task",
         )
     return steps

@@ -94,7 +94,7 @@ def true_condition(document: Document, action: str) -> Expr:
     conditions = [entry.condition for entry in document.dangers if entry.action == action and entry.increment > 0]
     if not conditions:
         raise DocumentError(
-            f"no danger entry raises the danger of {action!r}",
+            f"no danger entry makes the action {action!r} dangerous",
             remedy=f"ask about one of {', '.join(dangerous_actions(document)) or 'another task'}",
         )
     return conditions[0] if len(conditions) == 1 else ("or", *conditions)

@@ -157,9 +157,10 @@ def read_ability_rows(folder: Path) -> pa.Table:
     version = (table.schema.metadata or {}).get(_VERSION_KEY)
     if version != str(SCHEMA_VERSION).encode() or table.schema.names != SCHEMA.names:
         raise InputError(
-            "these ability rows have another schema version",
+            "these ability rows have a schema that this version of hazardmill cannot read; it reads version "
+            f"{SCHEMA_VERSION}",
             file=str(file),
-            remedy="run `hazardmill evaluate abilities` again: it does not repeat requests that the ledger has",
+            remedy="run `hazardmill evaluate abilities` again: requests that the ledger has already are not repeated",
         )
     return table
 

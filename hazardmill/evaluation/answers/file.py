@@ -177,6 +177,9 @@ def _parse_line(path: Path, number: int, line: bytes, model: str | None) -> Plan
         ) from error
     if given.model is None and model is None:
         raise InputError(
-            "the line names no planner", file=str(path), line=number, remedy="write model, or give --model"
+            "the line does not say which model made the plan",
+            file=str(path),
+            line=number,
+            remedy='add the key "model" to the line, or give --model for all lines',
         )
     return given

@@ -76,16 +76,16 @@ def read_panel(paths: Sequence[Path], release: Release) -> pa.Table:
     if again:
         first = min((row["run"], row["model"], row["task_id"]) for row in again)
         raise InputError(
-            f"run {first[0]}, model {first[1]}, task {first[2]}: two of the results hold the same answer",
-            remedy="name each evaluation once",
+            f"run {first[0]}, model {first[1]}, task {first[2]}: the results contain the same sample more than once",
+            remedy="name each evaluation only once",
         )
     known = {task_id for base in ("tasks", "unavoidable") for task_id in _ids(release, base)}
     strangers = sorted(set(rows["task_id"].to_pylist()) - known)
     if strangers:
         raise InputError(
-            f"{len(strangers)} tasks of the results are not in the release, such as {strangers[0]}",
+            f"{len(strangers)} tasks in the results are not in the release, such as {strangers[0]}",
             file=str(release.folder),
-            remedy="name the release that was evaluated on",
+            remedy="name the release that the evaluation used",
         )
     return rows
 
@@ -105,8 +105,8 @@ def panel_of(rows: pa.Table, named: Sequence[str] = ()) -> list[str]:
     )
     if not models:
         raise InputError(
-            "the results have only rule-based stand-ins, which cannot form a panel",
-            remedy="evaluate language models, or name the members with --panel",
+            "all results are from rule-based stand-ins, and difficulty is not measured with those alone",
+            remedy="evaluate language models, or name the models to measure with: --panel",
         )
     return models
 

@@ -101,8 +101,8 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
     """
     if arm not in ARMS or level not in LEVELS:
         raise UsageError(
-            f"cannot inject {level} {arm}",
-            remedy=f"arms are {', '.join(ARMS)}, levels {', '.join(map(str, LEVELS))}",
+            f"there is no injection of {level} {arm}",
+            remedy=f"inject {' or '.join(ARMS)}, and {', '.join(map(str, LEVELS[:-1]))} or {LEVELS[-1]} of them",
         )
     # The task is part of the seed, so that the tasks of a release get different distractors.
     random = Random(f"{arm} {seed} {document.hash}")

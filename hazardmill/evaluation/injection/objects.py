@@ -285,7 +285,11 @@ def _new_type(document: Document, spoken: set[str], random: Random) -> NewType:
         and sum(spoken.isdisjoint(tokens(noun)) for noun in new.nouns) * 2 > len(new.nouns)
     ]
     if not free:
-        raise InjectionRefused("the task already uses words of every type that could be added", remedy="leave it out")
+        raise InjectionRefused(
+            "no distractor object can be added: the task already uses words from the word list of every type that "
+            "could be added",
+            remedy="inject actions instead, or leave the task out",
+        )
     return random.choice(free)
 
 

@@ -168,9 +168,8 @@ def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0
         found = there[kind]
         if lengths[kind] != (None if found is None else len(found)):
             raise InjectionRefused(
-                f"the shortest {'safe' if kind else 'unsafe'} plan has {_steps(lengths[kind])} in the task and "
-                f"{_steps(None if found is None else len(found))} in the injected one",
-                remedy="the additions are faulty: report this with the task",
+                _different_lengths("safe" if kind else "unsafe", lengths[kind], None if found is None else len(found)),
+                remedy="this is a bug in hazardmill: report it, and attach the task",
             )
         same[kind] = True
     known = [plan_text(plan) for plan in here.values() if plan is not None]
@@ -244,8 +243,14 @@ def _compare_verdicts(original: Document, injected: Document, plans: Sequence[st
                 )
 
 
-def _steps(length: int | None) -> str:
-    return "no plan" if length is None else f"{length} steps"
+def _different_lengths(kind: str, here: int | None, there: int | None) -> str:
+    """Say how the shortest plan of a kind differs between the original and the injected task; None is no plan."""
+    if here is None:
+        return f"there is no {kind} plan in the original task, but there is one in the injected task"
+    if there is None:
+        article = "a" if kind == "safe" else "an"
+        return f"there is {article} {kind} plan in the original task, but none in the injected task"
+    return f"the shortest {kind} plan has {here} steps in the original task, and {there} in the injected task"
 
 
 # The premises, one per function: each returns in words what it has checked, or refuses.
@@ -276,7 +281,7 @@ def _starts_as_before(original: Document, injected: Document) -> str:
         (atom, value) for atom, value in injected.initial if atom[0] in fluents and objects.issuperset(atom[1:])
     )
     if own != original.initial:
-        raise _refusal("the task's own fluents have other initial values")
+        raise _refusal("the initial values of the task's own fluents have changed")
     return "the task's own ground fluents have the same values at the start"
 
 
@@ -285,7 +290,7 @@ def _added_actions_write_added_fluents(original: Document, injected: Document) -
     for action in injected.actions:
         written = {effect.target[1] for effect in action.effects} & fluents if action.name not in own else ()
         if written:
-            raise _refusal(f"the added action {action.name} writes {min(written)}, which is the task's")
+            raise _refusal(f"the added action {action.name} writes {min(written)}, a fluent of the original task")
     return "added actions write added fluents only, and carry no danger"
 
 
@@ -296,11 +301,13 @@ def _names_are_new(original: Document, injected: Document) -> str:
         before: Mapping[str, str] = getattr(here, category)
         for name, written in getattr(there, category).items():
             if written != before.get(name, name):
-                raise _refusal(f"{name} ({category}) is like another name, or like a word of PDDL")
+                raise _refusal(
+                    f"{name} ({category}) clashes with another name or with a keyword of PDDL, which ignores case"
+                )
     own = Counter(names_of(original))
     for name in (Counter(names_of(injected)) - own).elements():
         if found := leaks(name):
-            raise _refusal(f"the added name {name} says {found[0]}")
+            raise _refusal(f"the added name {name} contains {found[0]!r}, a word that gives away what is dangerous")
     return "added names are new regardless of case, in PDDL's one name space, and neutral"
 
 
@@ -327,7 +334,7 @@ def _added_objects_cannot_be_used(original: Document, injected: Document) -> str
     }
     way = find_use(original, _added_types(original, injected), facts, parents_of(injected))
     if way:
-        raise _refusal(f"an added object may be used: {way}")
+        raise _refusal(f"an action of the task could be applied to an added object: {way}")
     return "no action of the task can ever be applied to an added object"
 
 
@@ -343,7 +350,10 @@ _PREMISES: Final = (
 
 
 def _refusal(message: str) -> InjectionRefused:
-    return InjectionRefused(f"not proved neutral: {message}", remedy="try another seed or arm, or leave the task out")
+    return InjectionRefused(
+        f"it is not proved that the injection leaves the task unchanged: {message}",
+        remedy="try another seed, inject the other kind (actions or objects), or leave the task out",
+    )
 
 
 def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -> bool:

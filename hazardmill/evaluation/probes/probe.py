@@ -166,9 +166,9 @@ def leak_probe(
             chances[task.task_id] = float(chance)
     if strange := [task for task in asked if task not in words]:
         raise InputError(
-            f"there are results on {len(strange)} tasks that the release does not have, such as {strange[0]}",
+            f"the results contain {len(strange)} tasks that are not in the release, such as {strange[0]}",
             file=str(release.folder),
-            remedy="name the release that the stand-ins were asked about",
+            remedy="name the release whose tasks the stand-ins answered",
         )
 
     def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> Estimate:

@@ -125,7 +125,9 @@ def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
                 text = file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise InputError(
-                    f"the file cannot be read: {error}", file=str(file), remedy="write it again"
+                    f"the file cannot be read: {error}",
+                    file=str(file),
+                    remedy="check that it is a readable UTF-8 file, or write it again: see docs/evaluation-report.md",
                 ) from error
             found = [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
             for run in sorted({line.run for line in found}):
@@ -159,7 +161,11 @@ def _line(file: Path, number: int, text: str) -> AbilityLine:
         first = error.errors(include_url=False, include_input=False)[0]
         wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     raise InputError(
-        wrong, file=str(file), line=number, remedy="write it as hazardmill.evaluation.report.abilities does"
+        wrong,
+        file=str(file),
+        line=number,
+        remedy="write each line with hazardmill.evaluation.report.abilities.ability_line: see "
+        "docs/evaluation-report.md",
     )
 
 

@@ -199,8 +199,8 @@ def _check_keys(rows: pa.Table) -> None:
     if again:
         run, model, task = min(tuple(row.values()) for row in again)
         raise InputError(
-            f"run {run}, model {model}, task {task}: two of the files hold the same answer",
-            remedy="name each evaluation once",
+            f"run {run}, model {model}, task {task}: the results contain the same sample more than once",
+            remedy="name each evaluation only once",
         )
 
 
@@ -233,9 +233,9 @@ def _summary(file: Path) -> EvaluationSummary | None:
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"this is not the summary of an evaluation: {error!r}",
+            f"this is not a valid evaluation summary: {error!r}",
             file=str(file),
-            remedy="evaluate again, which writes it beside the rows",
+            remedy="run the evaluation again: it writes this file next to the result rows",
         ) from error
 
 
@@ -255,7 +255,7 @@ def check_release(results: Results, release: ReleaseFacts, abilities: Iterable[s
         more = f"; nor are {len(strange) - 1:,} more" if len(strange) > 1 else ""
         raise InputError(
             f"task {strange[0]} is not in {release.name} {release.version}{more}",
-            remedy="name the release that was evaluated on",
+            remedy="name the release that the evaluation used",
         )
     for run in results.runs.values():
         _check_run(run, f"{release.name} {release.version}", release.manifest_sha256)
@@ -280,13 +280,13 @@ def check_summary(path: Path, release: str, manifest_sha256: str) -> None:
 def _check_run(run: EvaluationSummary, own: str, manifest_sha256: str) -> None:
     if run.tasks is not None and run.tasks.partition(",")[0] != own:
         raise InputError(
-            f"run {run.run} was evaluated on {run.tasks}, not on {own}", remedy="name the release that was evaluated on"
+            f"run {run.run} used {run.tasks}, not {own}", remedy="name the release that the evaluation used"
         )
     if run.manifest_sha256 not in (None, manifest_sha256):
         raise InputError(
-            f"run {run.run} was evaluated on another {own}: its manifest has the hash {run.manifest_sha256}, not "
-            f"{manifest_sha256}",
-            remedy="name the release that was evaluated on",
+            f"run {run.run} used a different release with the name {own}: the manifest of that one has the hash "
+            f"{run.manifest_sha256}, the manifest of this one {manifest_sha256}",
+            remedy="name the release that the evaluation used",
         )
 
 

@@ -56,14 +56,20 @@ def answers(table: pa.Table) -> Answers:
     Raises:
         InputError: Rows of one task disagree about it, or no row is about a released task with a safe plan.
     """
+    if not table.num_rows:
+        raise InputError("there are no result rows", remedy="evaluate the release first")
     table = table.filter(pc.is_null(table.column("variant")))
     if not table.num_rows:
-        raise InputError("there are no result rows of tasks as released", remedy="evaluate the release first")
+        raise InputError(
+            "there are result rows only for injected variants, and none for the original tasks",
+            remedy="pass the result rows for the original tasks too",
+        )
     # As in the figures of an evaluation, tasks without a safe plan are left out.
     judged = table.filter(pc.is_valid(table.column("safe")))
     if not judged.num_rows:
         raise InputError(
-            "all answers are on tasks that are proved to have no safe plan", remedy="evaluate the release first"
+            "all result rows are for tasks that are proved to have no safe plan, so safety cannot be measured",
+            remedy="evaluate tasks that have a safe plan",
         )
     unavoidable = table.num_rows - judged.num_rows
     left_out = set(table.column("model").to_pylist()) - set(judged.column("model").to_pylist())

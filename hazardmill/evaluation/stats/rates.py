@@ -176,4 +176,4 @@ def _number(
         remedy = "write a number of billions above 0" if over else f"write rates in per cent, {low:g} to {high:g}"
     else:
         remedy = "write a number such as 12.5, or leave the cell empty if it is unknown"
-    raise InputError(f"column {column}: {cell!r}", file=str(file), line=line, remedy=remedy)
+    raise InputError(f"column {column}: {cell!r} is not a valid value", file=str(file), line=line, remedy=remedy)

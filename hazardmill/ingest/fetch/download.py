@@ -250,11 +250,15 @@ class Download:
             self._watch(have, total)
 
     def _too_much(self, have: int, expected: int | None) -> SourceError:
-        told = "no size is known" if expected is None else f"it announced {expected}"
+        limit = (
+            f"is accepted for a file of unknown size ({_MOST_UNTOLD} bytes)"
+            if expected is None
+            else f"the {expected} that it announced"
+        )
         return SourceError(
-            f"the server sent {have} bytes, but {told}: the download was stopped",
+            f"the server sent {have} bytes, more than {limit}; the download was stopped",
             file=self._address,
-            remedy="check the address; if the size is right, add it to SOURCE.md",
+            remedy="check the address; if the file really has this size, give it as `size` in SOURCE.md",
         )
 
     def _check_size(self, size: int | None) -> None:

@@ -63,7 +63,11 @@ def translate(error: Exception, request: Request, received: int | None = None) -
     if status in _ABOUT_THE_MODEL or (status == 400 and _MODEL_IS_UNKNOWN.search(said)):
         return ModelRefused(message, remedy=_REMEDIES[404 if status == 400 else int(status or 0)])
     if kind == "ContextWindowExceededError" or status == 413 or (status == 400 and _TOO_LONG.search(said)):
-        return PromptRefused(message, remedy="the prompt is too long for this model")
+        return PromptRefused(
+            message,
+            remedy="the prompt is too long for this model: use a model with a larger context window, or shorten the "
+            "input",
+        )
     if isinstance(status, int) and 400 <= status < 500 and received != 200:
         return PromptRefused(message, remedy="check the parameters and the prompt")
     if (broken := _broken_connection(error)) is not None:

@@ -156,8 +156,9 @@ class Budget:
         self.close()
         unknown = f", {self.unknown_usd:.4f} of it for requests of unknown cost" if self._unknown else ""
         return BudgetReached(
-            f"the budget of {self.limit_usd:g} USD is reached: {self.spent_usd:.4f} USD are spent{unknown}; with "
-            f"{left / PICODOLLARS:.4f} USD left the next request may cost up to {amount / PICODOLLARS:.4f}",
+            f"the budget of {self.limit_usd:g} USD is reached: {self.spent_usd:.4f} USD has been spent{unknown}, "
+            f"{left / PICODOLLARS:.4f} USD is left, and the next request could cost up to "
+            f"{amount / PICODOLLARS:.4f} USD",
             remedy="resume the run with a larger budget: paid answers are kept",
         )
 

@@ -72,7 +72,7 @@ class SharedBudgetFile:
         lock = Lock.acquire(self._presence(worker))
         if lock is None:
             raise StoreLocked(
-                f"another process already spends from the budget {name} as worker {worker}",
+                f"another process is already spending from the budget {name} as worker {worker}",
                 file=str(folder),
                 remedy="wait for it to end, or give this worker another name",
             )

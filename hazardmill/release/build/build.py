@@ -75,7 +75,7 @@ def build(
         UsageError: Options contradict one another, ``out`` already exists, or another build writes to it.
         InputError: The store has no task to release, or the review or the parent cannot be used.
         StoreError: The store cannot be read, or the release cannot be written.
-        SandboxError: A worker process that validates tasks cannot be started, or was ended from outside.
+        SandboxError: A worker process that validates tasks cannot be started, or was killed from outside.
     """
     check_free(out)
     parent = None if options.parent is None else _parent(options.parent, options)

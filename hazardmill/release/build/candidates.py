@@ -207,7 +207,11 @@ def _runs(snapshot: Snapshot, options: Options) -> tuple[tuple[str, ...], dateti
     known = {row["run_id"] for row in rows if row["kind"] == "generate"}
     unknown = sorted(set(options.runs) - known)
     if unknown:
-        raise InputError(f"there is no generation run {unknown[0]} here", remedy="see: hazardmill run list")
+        raise InputError(
+            f"there is no generation run {unknown[0]} in this store",
+            file=str(snapshot.layout.root),
+            remedy="see: hazardmill run list",
+        )
     runs = set(options.runs) or known
     latest = max((row["at"] for row in rows if row["run_id"] in runs), default=None)
     return tuple(sorted(runs)), None if latest is None else latest.astimezone(datetime.UTC).date()

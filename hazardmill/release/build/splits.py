@@ -223,8 +223,8 @@ def assign_splits(
     """
     if len(shares) != len(SPLITS) or not all(share > 0 for share in shares) or not math.isclose(sum(shares), 1):
         raise UsageError(
-            f"the shares {', '.join(map(str, shares))} are not those of {', '.join(SPLITS)}",
-            remedy="give three positive numbers whose sum is 1",
+            f"{', '.join(map(str, shares))} cannot be the shares of {', '.join(SPLITS)}",
+            remedy=f"give {len(SPLITS)} positive numbers whose sum is 1",
         )
     groups: dict[str, list[SplitTask]] = {}
     for member in members:

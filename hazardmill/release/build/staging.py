@@ -45,7 +45,7 @@ def staged_beside(out: Path) -> Iterator[Path]:
     place = out.with_name(f".{out.name}.lock")
     lock = Lock.acquire(place)
     if lock is None:
-        raise UsageError(f"another build writes {out}", remedy="wait for it, or name another folder")
+        raise UsageError(f"another build is writing {out}", remedy="wait for it to end, or name another folder")
     staged = out.with_name(f".{out.name}.partial")
     try:
         shutil.rmtree(staged, ignore_errors=True)

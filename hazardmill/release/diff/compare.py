@@ -408,8 +408,9 @@ def _refuse_repeats(connection: DuckDBPyConnection, side: str) -> None:
     ).fetchone()
     if twice is not None:
         raise InputError(
-            f"the {'earlier' if side == 'old' else 'later'} release has the task {twice[0]} twice",
-            remedy="build it again: a task is in one split of one config",
+            f"the {'earlier' if side == 'old' else 'later'} release contains the task {twice[0]} twice, but a task may "
+            "be in only one split of one config",
+            remedy="build that release again",
         )
 
 

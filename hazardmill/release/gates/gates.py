@@ -116,7 +116,7 @@ class Gates(AbstractContextManager["Gates"]):
             document: Its document, if the caller has read it already.
 
         Raises:
-            SandboxError: A worker process cannot be started, or was ended from outside.
+            SandboxError: A worker process cannot be started, or was killed from outside.
         """
         tallies, options = self._tallies, self._options
         beside = tuple(beside)
@@ -140,7 +140,7 @@ class Gates(AbstractContextManager["Gates"]):
         """Return the result of every gate, in the order of ``GATES``. Call it once, at the end.
 
         Raises:
-            SandboxError: A worker process cannot be started, or was ended from outside.
+            SandboxError: A worker process cannot be started, or was killed from outside.
         """
         tallies = self._tallies
         for row, examined in self._examiners.rest():

@@ -118,7 +118,7 @@ class Examiners:
             The columns of ``ASKED`` of a task, and its examination.
 
         Raises:
-            SandboxError: A worker process cannot be started, or was ended from outside.
+            SandboxError: A worker process cannot be started, or was killed from outside.
         """
         asked = {name: row.get(name) for name in ASKED}
         if self._jobs == 1:
@@ -134,7 +134,7 @@ class Examiners:
         """Yield all tasks under way, as ``give`` does, waiting for each; afterwards the workers have ended.
 
         Raises:
-            SandboxError: A worker process cannot be started, or was ended from outside.
+            SandboxError: A worker process cannot be started, or was killed from outside.
         """
         if self._chunk:
             self._send()
@@ -177,8 +177,8 @@ class Examiners:
     def _lost_worker(self) -> SandboxError:
         self.close()
         return SandboxError(
-            "a worker process that validates tasks was ended from outside",
-            remedy="check that there is enough memory, or use fewer processes with --jobs",
+            "a worker process that validates tasks was killed by something other than hazardmill",
+            remedy="the system may have run out of memory: free some, or use fewer processes with --jobs",
         )
 
 

@@ -154,7 +154,11 @@ class _Standing:
             "runs", {"run_id": run_id, "kind": "generate"}, ["run_id", "sequence", "state", "config", "counts"]
         )
         if not rows:
-            raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
+            raise InputError(
+                f"there is no generation run {run_id} in this store",
+                file=store.address,
+                remedy="see: hazardmill run list",
+            )
         row = max(rows, key=lambda row: row["sequence"])
         state, resume = name_state(store, row), None
         if state == "completed" and _has_lost_records(store, row):

@@ -85,6 +85,8 @@ def session_key(folder: ReviewFolder) -> bytes:
         key = b""
     if len(key) != _KEY_BYTES:
         raise InputError(
-            "the key of the sessions is damaged", file=str(path), remedy="delete it; everybody has to sign in again"
+            "the key that signs sessions is damaged",
+            file=str(path),
+            remedy="delete this file; every reviewer then has to sign in again",
         )
     return key

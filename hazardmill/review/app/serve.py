@@ -61,8 +61,9 @@ def rules_for(
         )
     if address.is_unspecified and not names:
         raise UsageError(
-            f"at {bind} the app would answer under any host name, to any page that tricks a browser into asking",
-            remedy="give the host name in the address that reviewers type: --name review.example.org",
+            f"bound to {bind}, the app would accept requests for any host name, so a malicious web page could reach it "
+            "through a reviewer's browser (DNS rebinding)",
+            remedy="give the host name that reviewers type in the address: --name review.example.org",
         )
     shown = f"[{address}]" if address.version == 6 else str(address)
     hosts = tuple(names) if address.is_unspecified else (shown, *names)

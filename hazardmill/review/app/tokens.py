@@ -141,7 +141,9 @@ class Tokens:
             return None
         except ValidationError as error:
             raise InputError(
-                "the hash of a token is damaged", file=str(path), remedy=f"hazardmill review token {reviewer}"
+                "the stored hash of a token is damaged",
+                file=str(path),
+                remedy=f"make a new token: hazardmill review token {reviewer}",
             ) from error
 
     @property

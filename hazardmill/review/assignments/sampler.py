@@ -53,8 +53,9 @@ class Wish:
             raise UsageError("name at least one reviewer, and each one once", remedy="--reviewer ada --reviewer ben")
         if not 1 <= self.per_task <= len(self.reviewers):
             raise UsageError(
-                f"{self.per_task} reviewers per task, of {len(self.reviewers)} named",
-                remedy="name more reviewers, or ask for fewer per task: --per-task",
+                f"cannot assign {self.per_task} reviewers per task; the number of named reviewers is "
+                f"{len(self.reviewers)}",
+                remedy="name more reviewers, or give --per-task a number from 1 to the number of reviewers",
             )
         if not (0 <= self.calibration <= 1 and 0 <= self.repeats <= 1):
             raise UsageError("a share is a number from 0 to 1", remedy="write 5 % as 0.05")

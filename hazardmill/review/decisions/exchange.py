@@ -293,7 +293,9 @@ def _of_cells(cells: Sequence[str]) -> Entry | InputError:
         entry = read_entry(values)
     except ValidationError as error:
         return InputError(first_problem(error), remedy=_AS_WRITTEN)
-    return entry if entry.is_whole else InputError("its id does not match: it was altered", remedy=_AS_WRITTEN)
+    if entry.is_whole:
+        return entry
+    return InputError("the row was altered: its id does not match its contents", remedy=_AS_WRITTEN)
 
 
 def _find_forgery(
@@ -338,13 +340,11 @@ def _pick_new(
             continue
         same_key = both.find_submission(entry.submission)
         if same_key is not None:
-            wrong.append(_refusal(path, number, "its submission was recorded with another answer", _AS_WRITTEN))
+            message = "this submission is already recorded here, with a different answer"
+            wrong.append(_refusal(path, number, message, _AS_WRITTEN))
         elif isinstance(entry, Undo) and entry.undoes not in both and entry.undoes not in decisions:
-            wrong.append(
-                _refusal(
-                    path, number, "it takes back a decision that is not here", "send the whole file, with that decision"
-                )
-            )
+            message = "this row undoes a decision that is neither in this file nor in the review"
+            wrong.append(_refusal(path, number, message, "import the whole file, including that decision"))
         else:
             both.add(entry)
             added.append(entry)

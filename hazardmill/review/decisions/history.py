@@ -62,11 +62,11 @@ class Decision(ReviewEvent):
         if len(set(self.reasons)) < len(self.reasons):
             raise ValueError("a reason is named twice")
         if self.verdict is ReviewVerdict.REJECT and not self.reasons:
-            raise ValueError("a rejection needs a reason: name one of the rubric, or other with a note")
+            raise ValueError("a rejection needs a reason: name one from the rubric, or `other` together with a note")
         if self.reasons and self.verdict not in (ReviewVerdict.REJECT, ReviewVerdict.UNSURE):
             raise ValueError(f"the verdict {self.verdict} takes no reasons")
         if "other" in self.reasons and not self.note.strip():
-            raise ValueError("the reason other needs a note")
+            raise ValueError("the reason `other` needs a note")
         return self
 
     def says_the_same(self, other: Decision) -> bool:

@@ -72,7 +72,7 @@ def _watch(parent: int) -> int | None:
     except (AttributeError, OSError):  # an older interpreter or kernel, or one that forbids it
         watched = None
     if os.getppid() != parent:
-        raise ProcessLookupError("whoever started this zygote has ended")
+        raise ProcessLookupError("the process that started the jail's fork server has ended")
     return watched
 
 
@@ -107,7 +107,9 @@ def _check_forkable(workload: str) -> None:
     # No pathlib in a zygote: each child has to copy what it loads.
     threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208  # see above
     if threads > 1:
-        raise RuntimeError(f"{workload} started {threads - 1} threads")
+        raise RuntimeError(
+            f"importing {workload} left {threads} threads running, but a process that forks must have only one"
+        )
     # "7f00-7f10 rw-s 00000000 00:01 5 /some/file (deleted)", see proc_pid_maps(5).
     with open("/proc/self/maps", errors="replace") as maps:  # noqa: PTH123  # see above
         mappings = [line.split(maxsplit=5) for line in maps.read().splitlines()]

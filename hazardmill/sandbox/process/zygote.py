@@ -134,11 +134,13 @@ class Zygote:
             answer = serving.control.recv(4096)
         except TimeoutError:
             serving.process.kill()
-            answer = b"the zygote is not ready after %d s" % _START_SECONDS
+            answer = b"the jail's fork server is not ready after %d s" % _START_SECONDS
         serving.control.settimeout(None)
         if answer != READY:
             self._hang_up()
-            raise ChildProcessError(answer.decode("utf-8", "replace") or "the zygote ended before it was ready")
+            raise ChildProcessError(
+                answer.decode("utf-8", "replace") or "the jail's fork server ended before it was ready"
+            )
         return serving
 
     def _start(self) -> Serving:
@@ -288,7 +290,7 @@ class ForkedChild:
                 self._ours = None
         if status is None and not serving.has_ended():
             zygote.abandon(serving)
-            raise ChildProcessError("the zygote does not answer, and has been killed")
+            raise ChildProcessError("the jail's fork server did not answer, and was killed")
         if not status:
             raise _without_word(serving)
         return ChildExit(header, body, "cancelled" if self._cancelled else cause, _read_status(status))
@@ -369,8 +371,8 @@ def _without_word(serving: Serving) -> ChildProcessError:
     if serving.closed:
         return ZygoteClosed("it was closed")
     if serving.has_ended():
-        return ZygoteEnded("the zygote ended under the draft, and so did the next one")
-    return ChildProcessError("the zygote could not accept an order")
+        return ZygoteEnded("the jail's fork server ended while it ran the draft, and so did the next one")
+    return ChildProcessError("the jail's fork server could not accept a request")
 
 
 def _shut_down(line: socket.socket) -> None:

@@ -109,7 +109,10 @@ def _do_without_settings() -> None:
     """
     factory: Any = importlib.import_module("unified_planning.engines.factory")
     if not callable(getattr(factory, "get_possible_config_locations", None)):
-        raise RuntimeError("this version of Unified Planning looks for its settings in another way")
+        raise RuntimeError(
+            "this version of Unified Planning is not supported: hazardmill cannot keep it from reading up.ini; install "
+            "the version that hazardmill[up] requires"
+        )
     factory.get_possible_config_locations = list
 
 

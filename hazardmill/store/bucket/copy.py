@@ -153,9 +153,9 @@ def refuse_journal(layout: Layout, place: str) -> None:
     """
     for path in layout.segments():
         raise StoreLocked(
-            f"run {layout.run_of(path.stem)} has rows that are not in parts yet",
+            f"run {layout.run_of(path.stem)} has rows that are still only in the journal, and would not be copied",
             file=place,
-            remedy="wait for it to end, or resume it; then copy again",
+            remedy="wait for the run to end, or resume it; then copy again",
         )
 
 
@@ -180,7 +180,9 @@ def hold_source(layout: Layout, stack: ExitStack, place: str) -> None:
     """
     lock = Lock.acquire(layout.maintenance_lock)
     if lock is None:
-        raise StoreLocked("another process maintains or copies this store", file=place, remedy="wait for it to end")
+        raise StoreLocked(
+            "another process is compacting, rebuilding or copying this store", file=place, remedy="wait for it to end"
+        )
     stack.callback(lock.release)
 
 

@@ -141,11 +141,12 @@ class Mirror:
             own.setdefault("machine", secrets.token_hex(16))
             self._machine = own["machine"]
             if own.get("store", found) != found:
-                what = "no store any more" if found is None else "a different store now"
+                what = "no longer a store" if found is None else "now a different store"
                 raise StoreError(
-                    f"there is {what}; the working folder belongs to the previous one",
+                    f"there is {what} at this address; the local working folder {self.layout.root} belongs to the "
+                    "earlier one",
                     file=str(self.address),
-                    remedy=f"check {self.layout.journal} for rows that you need, then remove {self.layout.root}",
+                    remedy=f"save any rows that you need from {self.layout.journal}, then remove the working folder",
                 )
             if found is None:
                 return False

@@ -70,7 +70,9 @@ class TiktokenTokenizer:
         self.name = name
         found = importlib.util.find_spec("litellm")
         if found is None or not found.submodule_search_locations:
-            raise SettingsError(f"the tokenizer {name} comes with litellm", remedy="install hazardmill[llm]")
+            raise SettingsError(
+                f"the tokenizer {name} needs litellm, which is not installed", remedy="pip install 'hazardmill[llm]'"
+            )
         files = Path(found.submodule_search_locations[0]) / "litellm_core_utils" / "tokenizers"
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(files))
         import tiktoken

@@ -44,7 +44,7 @@ class Draws:
             if place < weight:
                 return option
             place -= weight
-        raise ValueError("weights are positive")
+        raise ValueError("every weight must be positive")
 
     def some(self, purpose: str, options: Sequence[Choice], count: int) -> list[Choice]:
         """Return up to ``count`` different options, in random order."""

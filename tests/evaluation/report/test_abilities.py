@@ -172,7 +172,7 @@ def test_abilities_of_another_release_are_refused(tmp_path: Path) -> None:
     said: dict[str, Any] = {"run": "a1", "release": {"name": "soups", "version": "1.2.3", "manifest_sha256": "e" * 64}}
     write_summary(folder, said)
     with pytest.raises(
-        InputError, match=r"run a1 was evaluated on another soups 1\.2\.3: its manifest has the hash eee"
+        InputError, match=r"run a1 used a different release with the name soups 1\.2\.3: .* has the hash eee"
     ):
         gather([folder], None, facts(rows), HOW)
     write_summary(folder, {**said, "release": {**said["release"], "manifest_sha256": MANIFEST}})

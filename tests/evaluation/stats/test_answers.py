@@ -43,7 +43,7 @@ def test_tasks_without_a_safe_plan_are_in_no_figure():
     assert found.tasks.index.tolist() == ["t1"] and found.rows["task_id"].tolist() == ["t1"]
     assert (found.unavoidable, found.left_out) == (2, ("n",))
     assert answers(table(rows[:1])).unavoidable == 0
-    with pytest.raises(InputError, match="all answers are on tasks that are proved to have no safe plan"):
+    with pytest.raises(InputError, match="all result rows are for tasks that are proved to have no safe plan"):
         answers(table(rows[1:]))
 
 
@@ -69,7 +69,7 @@ def test_variants_are_in_no_figure():
     rows = [row(), row(variant="twin", feasible=False, safe=False), row(task="t9", variant="actions-8")]
     found = answers(table(rows))
     assert found.tasks.index.tolist() == ["t1"] and model_rates(found.rows, {})[0].feasibility == 100
-    with pytest.raises(InputError, match="no result rows of tasks as released"):
+    with pytest.raises(InputError, match="result rows only for injected variants"):
         answers(table(rows[1:]))
 
 

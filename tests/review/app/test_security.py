@@ -466,7 +466,7 @@ def test_a_key_that_is_damaged_is_told_and_one_that_is_there_is_kept(given):
     first = session_key(given)
     assert session_key(given) == first and len(first) == 32
     (given.path / FOLDER / "session-key").write_text("half")
-    with pytest.raises(ValueError, match=r"damaged.*delete it"):
+    with pytest.raises(ValueError, match=r"damaged.*delete this file"):
         session_key(given)
 
 
