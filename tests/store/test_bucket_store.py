@@ -246,7 +246,7 @@ def test_a_run_that_is_held_has_no_other_worker_between_two_writers(machine: Mac
         assert there.is_worked_on("r1")
         write(here, "r1", ["a"])
         assert there.is_worked_on("r1")
-        with pytest.raises(StoreLocked, match="works on run r1"):
+        with pytest.raises(StoreLocked, match="working on run r1"):
             there.hold("r1")
         write(here, "r1", ["b"])
         held.release()
