@@ -139,6 +139,7 @@ class Wave:
     ) -> None:
         """Apply a stage to each of some records, in order and concurrently."""
         stopped: list[ProviderError | RunStopped] = []
+        failed: list[Exception] = []
 
         async def one(work: Refinement) -> None:
             try:
@@ -149,7 +150,8 @@ class Wave:
                 # Requests under way are paid for: they may end, so that the next session can use their answers.
                 stopped.append(error)
                 self._room.fail(self.number)
-            except BaseException:
+            except Exception as error:
+                failed.append(error)
                 self._room.fail(self.number)
                 raise
             finally:
@@ -169,7 +171,8 @@ class Wave:
             for task in tasks:
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
-        for error in (*ended, *stopped):
+        # What failed comes before the cancellations that followed from it.
+        for error in (*failed, *stopped, *ended):
             if error is not None:
                 raise error
         if self._room.has_failed(self.number):

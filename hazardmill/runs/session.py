@@ -158,7 +158,7 @@ class Session:
         began, wave = time.monotonic(), self._waves[step.wave]
         drafted = wave.drafted
         await wave.judge()
-        attempts = [work.attempts[-1] for work in drafted if not work.has_draft]
+        attempts = [work.attempts[-1] for work in drafted if work.authored is None]
         counts = Counter("accepted" if each.draft.accepted else "rejected" for each in attempts)
         return self._following(step, wave, counts, [each.judge_answers for each in attempts], began)
 

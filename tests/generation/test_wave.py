@@ -6,6 +6,7 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ConnectionFailed, NotRecorded, RunStopped
+from hazardmill.generation.prompt_cache import Warmup
 from hazardmill.generation.wave import Room, Wave
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
@@ -116,3 +117,16 @@ def test_a_wave_that_failed_ends_later_ones_and_closes_the_client_once_it_is_due
 
         asyncio.run(work())
     assert ("extract", 3) not in stages_asked(backend)
+
+
+def test_a_bug_is_raised_and_not_the_cancellations_that_follow_from_it(store: Store, jail: Jail) -> None:
+    async def extract(request: Request) -> str:
+        if number_of(request) == 3:
+            raise ZeroDivisionError
+        await asyncio.sleep(3600)
+        return FOUND
+
+    with opened(store, scripted(extract=extract), jail, warmup=Warmup(enabled=False)) as context:
+        wave = Wave(1, [record(1), record(2), record(3)], context, Room(4, context.client.close))
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(wave.extract())
