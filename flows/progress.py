@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
@@ -74,11 +74,12 @@ class Progress:
 
 
 @asynccontextmanager
-async def watch_progress(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
+async def watch_progress(progress: Progress, look: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[None]:
     """Call ``look`` and update the progress at intervals while the block runs, and once after it."""
 
     async def once() -> None:
-        look()
+        if look is not None:
+            await look()
         await progress.show()
 
     async def forever() -> None:
@@ -93,5 +94,4 @@ async def watch_progress(progress: Progress, look: Callable[[], None]) -> AsyncI
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
-        look()
-        await progress.show()
+        await once()

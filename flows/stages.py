@@ -11,15 +11,18 @@ kept would be older than the store.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from prefect import flow, runtime, task
 from prefect.cache_policies import NO_CACHE
 
 from flows.wave_log import WaveLog
+from hazardmill.errors import RunStopped
 from hazardmill.runs.run import Run
 from hazardmill.runs.session import Session
 from hazardmill.runs.waves import AT_ONCE, Stage, WaveStages, WaveStep
+
+Result = TypeVar("Result")
 
 MOST_WAVES: Final = 10
 """The most waves in one graph. Each has up to 17 tasks, and above 500 edges the UI hides all arrows."""
@@ -37,27 +40,34 @@ async def run_as_tasks(run: Run, session: Session, waves: Sequence[Sequence[int]
         log: Counts what stages return.
 
     Raises:
-        HazardmillError: As ``Session.run_steps``.
-    """  # the helper passes it on
+        RunStopped: As ``Session.run_steps``, like every other error.
+    """
 
     @task(name="plan", task_run_name="plan", persist_result=False, cache_policy=NO_CACHE)
     async def plan(run: Run) -> list[WaveStep]:
-        """Divide what is pending into waves."""
-        return session.plan(waves)
+        """Divide what is pending into waves, numbered on from those that are committed."""
+        return session.plan(waves, len(log.committed) + 1)
 
     steps = await plan(run)
+    log.begin(steps)
     stages = _stage_tasks(run, session, log)
     if len(steps) <= MOST_WAVES:
         await session.run_steps(steps, stages)
         return
 
-    async def work_on_group(first: int, last: int) -> None:
-        await session.run_steps(steps[first - 1 : last], stages)
+    # The server keeps parameters of flow runs: numbers of waves, no records.
+    async def work_on_group(first: int, last: int) -> RunStopped | None:
+        try:
+            await session.run_steps([step for step in steps if first <= step.wave <= last], stages)
+        except RunStopped as error:
+            return error
+        return None
 
     for start in range(0, len(steps), AT_ONCE):
-        first, last = start + 1, min(start + AT_ONCE, len(steps))
-        as_flow = flow(name="waves", flow_run_name=f"waves {first} to {last}", persist_result=False)
-        await as_flow(work_on_group)(first, last)
+        group = steps[start : start + AT_ONCE]
+        first, last = group[0].wave, group[-1].wave
+        as_flow = flow(name="waves", flow_run_name=f"{first} to {last}", persist_result=False)
+        _raise_if_stopped(await as_flow(work_on_group)(first, last))
 
 
 def _stage_tasks(run: Run, session: Session, log: WaveLog) -> WaveStages:
@@ -74,12 +84,25 @@ def _stage_tasks(run: Run, session: Session, log: WaveLog) -> WaveStages:
 
 def _stage_task(name: str, stage: Stage, log: WaveLog, tags: set[str]) -> Stage:
     @task(name=name, task_run_name=_task_run_name, tags=tags, persist_result=False, cache_policy=NO_CACHE)
-    async def work(step: WaveStep) -> WaveStep:
-        done = await stage(step)
+    async def work(step: WaveStep) -> WaveStep | RunStopped:
+        try:
+            done = await stage(step)
+        except RunStopped as error:
+            # A budget that is reached, or another wave that failed, is no failure of this stage.
+            return error
         log.add(name, done)
         return done
 
-    return work
+    async def work_or_stop(step: WaveStep) -> WaveStep:
+        return _raise_if_stopped(await work(step))
+
+    return work_or_stop
+
+
+def _raise_if_stopped(result: Result | RunStopped) -> Result:
+    if isinstance(result, RunStopped):
+        raise result
+    return result
 
 
 def _task_run_name() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Final
 
 from prefect import get_run_logger
@@ -40,9 +41,18 @@ class WaveLog:
         self._began = time.monotonic()
         self._stages: dict[str, list[WaveStep]] = defaultdict(list)
         self._costs: dict[int, list[float | None]] = defaultdict(list)
-        self._records: dict[int, int] = {}
+        self._planned: dict[int, int] = {}
+        """Records of the waves that are not committed."""
         self._done = 0
         self._retries: Counter[str] = Counter()
+
+    def begin(self, steps: Sequence[WaveStep]) -> None:
+        """Count from here on what the stages of these waves do; an earlier try at their records counts no more."""
+        numbers = {step.wave for step in self.committed}
+        for stage in self._stages.values():
+            stage[:] = [step for step in stage if step.wave in numbers]
+        self._costs.clear()
+        self._planned = {step.wave: len(step.left) for step in steps}
 
     def on_retry(self, retry: Retry) -> None:
         """Count a request that is sent again, by the reason."""
@@ -60,12 +70,12 @@ class WaveLog:
 
     def _line(self, step: WaveStep) -> str:
         """Return what became of a wave, with the pace of the run so far."""
-        costs = self._costs.pop(step.wave)
+        costs, records = self._costs.pop(step.wave), self._planned.pop(step.wave)
         spent = "cost unknown" if None in costs else usd(sum(cost for cost in costs if cost is not None))
         rate = self._done / max(time.monotonic() - self._began, 1e-9)
-        left = len(self._run.selection) - self._run.store.count("outcomes", {"run_id": self._run.run_id})
+        left = sum(self._planned.values())
         parts = [
-            f"wave {step.wave}: {plural(sum(step.counts.values()), 'record')}",
+            f"wave {step.wave}: {plural(records, 'record')}",
             f"{step.counts.get(Outcome.ACCEPTED.value, 0)} accepted",
             spent,
             *self._retried(),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
@@ -25,6 +27,9 @@ from hazardmill.runs.run import Run
 from hazardmill.runs.session import Session
 from hazardmill.runs.waves import WaveStep
 from hazardmill.store.store import Store
+
+OTHERS_EVERY_S: Final = 30.0
+"""Seconds between two looks at what other runs spent of a shared budget, which takes a query for each of them."""
 
 
 class Generated(BaseModel):
@@ -57,7 +62,10 @@ async def work_through(run: Run) -> State[Generated]:
             async with publish_regularly(run):
                 said = await _work_twice(run, progress, log)
     finally:
-        await publish_run(run, log.committed, log)
+        try:
+            await publish_run(run, log.committed, log)
+        except Exception as error:
+            get_run_logger().warning("the artifacts of run %s are not up to date: %r", run.run_id, error)
     write_views(run)
     result = Generated(run_id=run.run_id, store=run.store.path, counts=run.counts())
     return complete_run(run, in_words(result.counts), result) if said is None else stop_run(run, said, result)
@@ -101,13 +109,20 @@ async def _watch_budget(run: Run, session: Session, progress: Progress) -> Async
     """Show the progress while the block runs, and emit an event for each threshold of the budget that is passed."""
     budget = session.budget
     if budget is None:
-        async with watch_progress(progress, lambda: None):
+        async with watch_progress(progress):
             yield
         return
-    others = await asyncio.to_thread(spent_by_others, run)
+    others, read_at = await asyncio.to_thread(spent_by_others, run), time.monotonic()
     watch = Thresholds(budget.limit_usd, others + budget.spent_usd, await threshold_emitter(run))
+
+    async def look() -> None:
+        nonlocal others, read_at
+        if time.monotonic() - read_at >= OTHERS_EVERY_S:
+            others, read_at = await asyncio.to_thread(spent_by_others, run), time.monotonic()
+        watch.see(others + budget.spent_usd)
+
     try:
-        async with watch_progress(progress, lambda: watch.see(others + budget.spent_usd)):
+        async with watch_progress(progress, look):
             yield
     except BudgetReached:
         watch.reached(others + budget.spent_usd)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped
+from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped, StoreError
 from hazardmill.generation.context import StageContext, add_costs
 from hazardmill.generation.extract import ExtractResult
 from hazardmill.generation.refine import RecordResult, Refinement
@@ -63,6 +63,8 @@ class Session:
         """The waves under way, by number."""
         self._ordinals: dict[int, Sequence[int]] = {}
         self._counts: Counter[str] = Counter()
+        self._seen: set[str] = set()
+        """Identities of the answers whose cost a stage has counted."""
         self.on_record: OnRecord | None = None
         """Called after each committed record."""
 
@@ -84,9 +86,17 @@ class Session:
         self.on_record = on_record
         return await self.run_steps(self.plan(waves), self.stages)
 
-    def plan(self, waves: Sequence[Sequence[int]]) -> list[WaveStep]:
-        """Number the waves, and return where each begins."""
-        self._ordinals = dict(enumerate(waves, 1))
+    def plan(self, waves: Sequence[Sequence[int]], first: int = 1) -> list[WaveStep]:
+        """Number the waves, and return where each begins.
+
+        Args:
+            waves: Ordinals of the records of each wave.
+            first: Number of the first wave.
+
+        Returns:
+            A step per wave, with the ids of its records.
+        """
+        self._ordinals = dict(enumerate(waves, first))
         return [
             WaveStep(wave=number, left=[self.run.selection[ordinal] for ordinal in ordinals])
             for number, ordinals in self._ordinals.items()
@@ -116,9 +126,13 @@ class Session:
         self._room.begin(steps[0].wave if steps else 1)
         await self._refresh_ledger()
         try:
-            await run_waves(stages, steps)
+            await run_waves(stages, steps, self._room)
         except (ProviderError, RunStopped) as error:
-            await self._commit_finished()
+            try:
+                await self._commit_finished()
+            except StoreError as more:
+                # The first error is the one to fix.
+                error.add_note(f"what was finished could not be committed: {more}")
             self._add_progress(error)
             raise
         return self._counts
@@ -168,7 +182,6 @@ class Session:
         counts = await self._commit_all(step.wave, wave.works)
         # Its drafts are in the store now, and large.
         del self._waves[step.wave]
-        self._room.committed(step.wave)
         await in_one_thread(self.writer.roll)
         await self._refresh_ledger()
         await in_one_thread(trim)
@@ -190,9 +203,15 @@ class Session:
             draft=step.draft if draft is None else draft,
             left=left,
             counts=dict(counts),
-            usd=None if answers is None else add_costs(*(one.usd for each in answers for one in each if one.paid)),
+            usd=None if answers is None else self._cost(answers),
             seconds=time.monotonic() - began,
         )
+
+    def _cost(self, answers: Iterable[tuple[Answer, ...]]) -> float | None:
+        """Return what new answers cost; a draft that came back unchanged shares the judge's earlier answers."""
+        new = {one.identity: one.usd for each in answers for one in each if one.paid and one.identity not in self._seen}
+        self._seen |= new.keys()
+        return add_costs(*new.values())
 
     async def _commit_finished(self) -> None:
         """Commit what is finished of the waves under way, as far as it follows what was committed."""

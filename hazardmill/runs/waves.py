@@ -14,6 +14,7 @@ from typing import Final
 from pydantic import Field
 
 from hazardmill.errors import ProviderError, RunStopped
+from hazardmill.generation.wave import Room
 from hazardmill.records import FrozenModel
 
 AT_ONCE: Final = 8
@@ -34,7 +35,8 @@ class WaveStep(FrozenModel):
         draft: Number of the draft that the last stage was about; 0 before the first draft.
         left: Ids of the records that need another draft.
         counts: What the last stage found: records or drafts by result.
-        usd: What the last stage paid, in USD; null if a price is unknown, or if it asks nobody.
+        usd: Cost in USD of the answers that the last stage used and this run paid for, now or before it was resumed;
+            null if a price is unknown, or if the stage asks nobody.
         seconds: How long the last stage took; null before the first.
     """
 
@@ -93,12 +95,15 @@ async def run_wave(stages: WaveStages, step: WaveStep, turn: Callable[[], Awaita
     return await stages.commit(step)
 
 
-async def run_waves(stages: WaveStages, waves: Sequence[WaveStep], at_once: int = AT_ONCE) -> None:
+async def run_waves(stages: WaveStages, waves: Sequence[WaveStep], room: Room, at_once: int = AT_ONCE) -> None:
     """Take waves through all stages, several at once, and commit them in order.
+
+    If a wave fails, whatever the reason, no later one begins anything more.
 
     Args:
         stages: The stages.
         waves: Number and records of each wave, in order.
+        room: What the waves share; it is told which of them failed or were committed.
         at_once: The most waves under way.
 
     Raises:
@@ -110,7 +115,15 @@ async def run_waves(stages: WaveStages, waves: Sequence[WaveStep], at_once: int 
 
     async def one(step: WaveStep, before: asyncio.Task[WaveStep] | None) -> WaveStep:
         async with places:
-            return await run_wave(stages, step, lambda: _wait_for(before))
+            if room.has_failed(step.wave):
+                raise RunStopped("an earlier wave of the run has failed")
+            try:
+                done = await run_wave(stages, step, lambda: _wait_for(before))
+            except Exception:
+                room.fail(step.wave)
+                raise
+            room.committed(step.wave)
+            return done
 
     tasks: list[asyncio.Task[WaveStep]] = []
     for step in waves:

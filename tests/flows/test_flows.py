@@ -10,7 +10,7 @@ import time
 import pytest
 from patience import PATIENCE_S
 
-from hazardmill.errors import InputError, ProviderDown, UsageError
+from hazardmill.errors import BudgetReached, InputError, ProviderDown, UsageError
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.runs.session import Session
@@ -111,16 +111,23 @@ def test_a_run_of_another_source_is_not_gone_on_with(prefect_server, sample, tmp
 
 
 def test_an_accident_is_tried_again_once(prefect_server, sample, tmp_path, monkeypatch):
-    commit, broken = Session.commit, [ZeroDivisionError()]
+    commit, plan, broken, planned = Session.commit, Session.plan, [ZeroDivisionError()], []
 
     async def breaks_once(self, step):
         if broken and step.wave == 2:
             raise broken.pop()
         return await commit(self, step)
 
+    def noted(self, waves, first):
+        planned.append((waves, first))
+        return plan(self, waves, first)
+
     monkeypatch.setattr(Session, "commit", breaks_once)
+    monkeypatch.setattr(Session, "plan", noted)
     result = generate("neiss", sample, limit=3, wave_size=2, store=tmp_path / "store")
     assert not broken and result.counts["pending"] == 0
+    # Only what is left, and numbered on.
+    assert planned == [([[0, 1], [2]], 1), ([[2]], 2)]
     assert artifact("progress-neiss").description == "3 of 3 records"
 
 
@@ -244,21 +251,31 @@ def test_a_wrong_selection_fails_the_ingest_flow_in_words(prefect_server, sample
 def test_a_long_run_is_published_while_it_is_under_way(prefect_server, sample, tmp_path, monkeypatch):
     from flows import publishing, waves
 
-    published, publish = [], publishing.publish
+    published, publish, commit, between = [], publishing.publish, Session.commit, asyncio.Event()
 
     async def noted(run, **how):
         published.append((run.counts()["pending"], how))
+        if published[-1][0] == 2:
+            between.set()
         await publish(run, **how)
+
+    async def waits(self, step):
+        if step.wave == 2:
+            await asyncio.wait_for(between.wait(), PATIENCE_S)
+        return await commit(self, step)
+
+    monkeypatch.setattr(Session, "commit", waits)
 
     monkeypatch.setattr(publishing, "publish", noted)
     monkeypatch.setattr(waves, "publish", noted)
     monkeypatch.setattr(publishing, "PUBLISH_EVERY_S", 0.01)
     generate("neiss", sample, limit=4, wave_size=2, store=tmp_path / "store")
     assert published[0] == (4, {"page": False}) and published[-1] == (0, {})
+    assert (2, {"page": False}) in published and all(how for _, how in published[:-1])
 
 
-def graph(run_id):
-    """The graph of a run's flow run, once it is drawn whole: name of each box to names of those that it depends on."""
+def graph(run_id, *, states=False):
+    """The graph of a run's flow run, once it is drawn whole: each box with those before it, or its state."""
     from prefect.client.orchestration import get_client
 
     async def nodes():
@@ -276,6 +293,8 @@ def graph(run_id):
             break
         assert time.monotonic() < deadline, found
         time.sleep(0.2)
+    if states:
+        return {node["label"]: node["state_type"] for _, node in found}
     labels = {node["id"]: node["label"] for _, node in found}
     return {node["label"]: {labels[parent["id"]] for parent in node["parents"]} for _, node in found}
 
@@ -293,3 +312,27 @@ def test_the_graph_has_a_box_per_stage_of_each_wave(prefect_server, sample, tmp_
         assert boxes[f"{wave} judge-1"] == {f"{wave} execute-1"}
         last = max(label for label in boxes if label.startswith(f"{wave} judge"))
         assert boxes[f"{wave} commit"] == {last}
+
+
+def test_more_waves_than_a_graph_can_show_are_drawn_in_groups(prefect_server, sample, tmp_path):
+    plain, counts = run_plainly(sample, tmp_path / "plain", 11)
+    result = generate("neiss", sample, limit=11, wave_size=1, store=tmp_path / "store", run_id="grouped")
+    assert result.counts == counts and Store(tmp_path / "store").digest() == plain.digest()
+    assert {"ingest", "plan", "waves / 1 to 8", "waves / 9 to 11", "publish"} == set(graph("grouped"))
+
+
+def test_a_budget_that_is_reached_fails_no_stage_and_no_group(prefect_server, sample, tmp_path, monkeypatch):
+    extract = Session.extract
+
+    async def spent(self, step):
+        if step.wave == 9:
+            raise BudgetReached("the budget is reached")
+        return await extract(self, step)
+
+    monkeypatch.setattr(Session, "extract", spent)
+    state = generate(
+        "neiss", sample, limit=11, wave_size=1, store=tmp_path / "store", run_id="reached", return_state=True
+    )
+    assert state.is_completed() and state.name == "BudgetReached"
+    assert Store(tmp_path / "store").count("outcomes") == 8
+    assert set(graph("reached", states=True).values()) == {"COMPLETED"}

@@ -24,17 +24,27 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Completed, Failed
 from store.factories import call
 
-from flows import budget, endings, generate_all, keys, waves
+from flows import budget, endings, generate_all, keys, wave_log, waves
 from flows import progress as progress_module
 from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
 from flows.progress import Progress, watch_progress
 from flows.publishing import key
-from hazardmill.errors import BudgetReached, InputError, NotRecorded, ProviderDown, StoreError, StoreLocked
+from flows.wave_log import WaveLog
+from hazardmill.errors import (
+    BudgetReached,
+    InputError,
+    NotRecorded,
+    ProviderDown,
+    RateLimited,
+    StoreError,
+    StoreLocked,
+)
 from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
+from hazardmill.runs.waves import WaveStep
 from hazardmill.store.store import Store
 
 # --- thresholds of a budget
@@ -191,6 +201,66 @@ def test_a_cancelled_run_closes_its_session(told: list[int]) -> None:
     assert run.story == ["opened", asyncio.CancelledError, "closed"]
 
 
+class Steps:
+    """What the stages of a wave return, given to a log."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+        monkeypatch.setattr(wave_log, "get_run_logger", lambda: logging.getLogger("flow"))
+        caplog.set_level(logging.INFO, "flow")
+        self._caplog = caplog
+        run: Any = None
+        self.log = WaveLog(run)
+
+    def plan(self, *records: int, first: int = 1) -> None:
+        steps = [WaveStep(wave=first + n, left=["r"] * number) for n, number in enumerate(records)]
+        self.log.begin(steps)
+
+    def add(self, stage: str, wave: int, usd: float | None = None, **counts: int) -> None:
+        self.log.add(stage, WaveStep(wave=wave, usd=usd, counts=counts, seconds=1.0))
+
+    @property
+    def lines(self) -> list[str]:
+        return [re.sub(r"[\d.]+ records/s", "N records/s", r.getMessage()) for r in self._caplog.records]
+
+
+def test_a_wave_is_logged_with_its_cost_its_retries_and_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    steps = Steps(monkeypatch, caplog)
+    steps.plan(3, 2)
+    for error in (RateLimited("429"), RateLimited("429"), ProviderDown("503")):
+        retry: Any = SimpleNamespace(error=error)
+        steps.log.on_retry(retry)
+    steps.add("extract", 1, 0.25, danger=3)
+    steps.add("extract", 2, None, danger=2)
+    steps.add("judge", 1, 0.5, accepted=2)
+    steps.add("commit", 1, accepted=2, duplicate=1)
+    # One record stays pending for want of a recorded answer: no work is left all the same.
+    steps.add("commit", 2, accepted=1)
+    assert steps.lines == [
+        "wave 1: 3 records, 2 accepted, $0.750, 3 retries (429: 2, 5xx: 1), N records/s, 0 min left",
+        "wave 2: 2 records, 1 accepted, cost unknown, N records/s, none left",
+    ]
+
+
+def test_what_a_first_try_did_with_waves_that_it_did_not_commit_counts_no_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    steps = Steps(monkeypatch, caplog)
+    steps.plan(1, 1)
+    for wave in (1, 2):
+        steps.add("extract", wave, 0.25)
+    steps.add("commit", 1, accepted=1)
+    steps.plan(1, first=2)
+    steps.add("extract", 2, 0.25)
+    steps.add("commit", 2, accepted=1)
+    assert [line.partition(", N")[0] for line in steps.lines] == [
+        "wave 1: 1 record, 1 accepted, $0.250",
+        "wave 2: 1 record, 1 accepted, $0.250",
+    ]
+    assert [step.wave for step in steps.log._stages["extract"]] == [1, 2]
+
+
 def test_why_records_stay_pending_is_logged_when_the_session_ends(
     told: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -206,6 +276,16 @@ def test_why_records_stay_pending_is_logged_when_the_session_ends(
 
 def test_thresholds_count_what_others_spent(told: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waves, "spent_by_others", lambda run: 45.0)
+    work(Milled(10.0), Progress(None, 0, 4))
+    assert told == [50]
+
+
+def test_a_threshold_that_others_carry_a_budget_over_while_a_run_works_is_told(
+    told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = iter([10.0, 45.0])
+    monkeypatch.setattr(waves, "spent_by_others", lambda run: next(others))
+    monkeypatch.setattr(waves, "OTHERS_EVERY_S", 0.0)
     work(Milled(10.0), Progress(None, 0, 4))
     assert told == [50]
 
@@ -359,7 +439,11 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
 
     async def use() -> None:
         progress = Progress(uuid4(), 1, 4)
-        async with watch_progress(progress, lambda: looks.append(progress.done)):
+
+        async def look() -> None:
+            looks.append(progress.done)
+
+        async with watch_progress(progress, look):
             progress("neiss:1", "accepted")
             await first.wait()
             progress("neiss:2", "accepted")
@@ -373,7 +457,7 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
 
 def test_what_goes_wrong_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     async def use() -> None:
-        async with watch_progress(Progress(None, 0, 1), lambda: None):
+        async with watch_progress(Progress(None, 0, 1)):
             raise ProviderDown("down")
 
     with pytest.raises(ProviderDown):

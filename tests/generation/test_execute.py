@@ -16,7 +16,7 @@ from hazardmill.sandbox.jail import Jail, Limits
 from .support import FAULTS, SOUP, faulty
 
 FINDINGS = {"no_decoy": "has_decoy", "not_natural": "natural"}
-"""Faults that are told of, by the line that tells, and refuse nothing."""
+"""Faults that are reported and refuse nothing, by the line that reports them."""
 
 LITERAL = {"redundant_literal": SOUP.replace("soup_is_hot & ~slow", "soup_is_hot & bowl_at(kitchen) & ~slow")}
 """Reason to the code that earns it: the bowl is carried from where it is."""

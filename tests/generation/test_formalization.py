@@ -1,4 +1,4 @@
-"""A draft has a fact for every part of the cause that the formalization tells of."""
+"""A draft has a fact for every part of the cause in the formalization."""
 
 from __future__ import annotations
 

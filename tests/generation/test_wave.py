@@ -130,3 +130,25 @@ def test_a_bug_is_raised_and_not_the_cancellations_that_follow_from_it(store: St
         wave = Wave(1, [record(1), record(2), record(3)], context, Room(4, context.client.close))
         with pytest.raises(ZeroDivisionError):
             asyncio.run(wave.extract())
+
+
+@pytest.mark.parametrize("stage", ["author", "judge"])
+def test_a_draft_without_a_recorded_answer_leaves_its_record_pending(stage: str, store: Store, jail: Jail) -> None:
+    def answer(request: Request) -> str | Exception:
+        if number_of(request) == 1:
+            return NotRecorded("no answer", record_id=request.record_id)
+        return APPROVED if stage == "judge" else fenced(SOUP)
+
+    with opened(store, scripted(**{stage: answer}), jail) as context:
+        wave = Wave(1, [record(1), record(2)], context, Room(4, context.client.close))
+
+        async def work() -> None:
+            await wave.extract()
+            await wave.author()
+            await wave.execute()
+            await wave.judge()
+
+        asyncio.run(work())
+    first, second = wave.works
+    assert isinstance(first.unrecorded, NotRecorded) and first.attempts == [] and not wave.left
+    assert second.result().outcome is Outcome.ACCEPTED

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import ProviderDown
+from hazardmill.generation.wave import Room
 from hazardmill.runs.waves import WaveStages, WaveStep, run_waves, wave_size
 
 
@@ -48,13 +49,17 @@ class Stages:
         return [stage for stage, number in self.noted if number == wave]
 
 
+def room() -> Room:
+    return Room(1, lambda: None)
+
+
 def steps(number: int) -> list[WaveStep]:
     return [WaveStep(wave=wave, left=["a record"]) for wave in range(1, number + 1)]
 
 
 def test_a_wave_goes_through_the_stages_until_no_record_is_left() -> None:
     stages = Stages()
-    asyncio.run(run_waves(stages.all(), steps(3)))
+    asyncio.run(run_waves(stages.all(), steps(3), room()))
     for wave in (1, 2, 3):
         assert stages.of(wave) == ["extract", *["author", "execute", "judge"] * wave, "commit"]
 
@@ -68,14 +73,14 @@ def test_waves_overlap_and_are_committed_in_order() -> None:
         return later.wait() if (stage, wave) == ("author", 1) else None
 
     stages = Stages(before)
-    asyncio.run(run_waves(stages.all(), steps(4)))
+    asyncio.run(run_waves(stages.all(), steps(4), room()))
     assert [wave for stage, wave in stages.noted if stage == "commit"] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 def test_no_more_waves_than_allowed_are_under_way(at_once: int) -> None:
     stages = Stages()
-    asyncio.run(run_waves(stages.all(), steps(5), at_once))
+    asyncio.run(run_waves(stages.all(), steps(5), room(), at_once))
     assert stages.most == at_once and len(stages.of(5)) == 17
 
 
@@ -88,7 +93,7 @@ def test_waves_before_the_one_that_failed_are_committed_and_none_after_it(error:
 
     stages = Stages(before)
     with pytest.raises(type(error)) as raised:
-        asyncio.run(run_waves(stages.all(), steps(5)))
+        asyncio.run(run_waves(stages.all(), steps(5), room()))
     assert raised.value is error
     assert [wave for stage, wave in stages.noted if stage == "commit"] == [1, 2]
 
@@ -114,5 +119,20 @@ def test_when_the_provider_fails_other_waves_end_by_themselves_and_after_a_bug_t
             return slow() if wave == 2 and stage == "extract" else fail(error) if wave == 1 else None
 
         with pytest.raises(type(error)):
-            asyncio.run(run_waves(Stages(before).all(), steps(2)))
+            asyncio.run(run_waves(Stages(before).all(), steps(2), room()))
     assert ended == ["ended", "cancelled"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), ProviderDown("503")])
+def test_no_wave_is_begun_once_one_has_failed(error: Exception) -> None:
+    """Whatever failed: what comes after it would only be paid for, and read into memory."""
+
+    def before(stage: str, wave: int) -> Any:
+        if (stage, wave) == ("extract", 2):
+            raise error
+        return asyncio.sleep(0.01) if wave == 1 else None
+
+    stages = Stages(before)
+    with pytest.raises(type(error)):
+        asyncio.run(run_waves(stages.all(), steps(9), room(), 2))
+    assert {wave for _, wave in stages.noted} == {1}
