@@ -200,6 +200,7 @@ def test_engines_that_are_not_installed_are_named_where_they_were_asked_for(
     assert "pip install 'hazardmill[enhsp,tamer]'" in said and "make engines" in said
     checked = [json.loads(row["cross_check"]) for row in Store.open("demo-out/store").rows("tasks")]
     assert checked and all(each["agrees"] is None for each in checked)
+    assert hazardmill("demo", "--json", "--out", "elsewhere").err == ""
 
 
 def test_a_damaged_file_of_reviews_is_told_and_the_report_is_there(
