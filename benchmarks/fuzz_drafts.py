@@ -338,7 +338,7 @@ class Fuzz:
         store = Store(place.work / "store")
         rows = store.rows("drafts")
         if len(rows) != author.asked:
-            self.found(f"{author.asked} drafts were given to the run, and it tells of {len(rows)}")
+            self.found(f"{author.asked} drafts were given to the run, and its rows name {len(rows)}")
         if author.again:
             self.found(f"the run asked again for {', '.join(author.again)}")
         for row in rows:

@@ -27,7 +27,7 @@ PAGE: Final = Path("docs/licences.md")
 BEGIN, END = "<!-- tables: python scripts/licences.py --write -->", "<!-- end of tables -->"
 RUN, DEV, ENGINES = "requirements.lock", "requirements-dev.lock", "requirements-engines.lock"
 NOT_LOCKED: Final = ("bddl", "fast-downward")
-"""Extras that nobody here installs: the page tells of them in words."""
+"""Extras that nobody here installs: the page mentions them in its text."""
 PERMISSIVE: Final = frozenset(
     "0BSD Apache-2.0 BSD BSD-2-Clause BSD-3-Clause CC0-1.0 CNRI-Python ISC MIT MIT-0 MIT-CMU PSF-2.0 Zlib".split()
 )

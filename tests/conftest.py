@@ -25,7 +25,7 @@ VARIABLE = "HAZARDMILL_REFERENCE"
 TIMEOUT = "PYTEST_TIMEOUT"
 
 # A random task is many draws. How long they take says something of the machine, and nothing of the law. Where `CI`
-# is set, Hypothesis draws the same examples whatever the seed; here each run draws its own, by the seed that it tells.
+# is set, Hypothesis draws the same examples whatever the seed; here each run draws its own, by the seed that it prints.
 settings.register_profile(
     "hazardmill",
     deadline=None,

@@ -72,7 +72,7 @@ class Run:
         run_id: Its name.
         config: What decides its result.
         made: What else decided its results when it was started: version, prompts and jail.
-        parent_run_id: The run that this is a child of; None if it is none's.
+        parent_run_id: The run that this is a child of; None if it has no parent.
         resources: How it opens what it works with.
         content: Record id to the content hash it had when the run was started, in order; None where that is unknown.
         selection: Ids of its records, in order.

@@ -459,7 +459,7 @@ def test_an_interrupted_command_leaves_no_process_and_no_scratch(
 ) -> None:
     Path("drafts").mkdir()
     for number in range(4):
-        # The first file is done at once and tells that the others are under way.
+        # The first file is done at once, and shows that the others are under way.
         written(ENDLESS if number else faulty("policy"), f"drafts/{number}.py")
     script, scratch = written(COMMAND, "command.py"), tmp_path / "scratch"
     scratch.mkdir()

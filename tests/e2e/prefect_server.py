@@ -204,7 +204,7 @@ def running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes
 
 @contextmanager
 def serving(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
-    """What ``make server PORT=...`` starts, once it answers. Nothing but ``PORT`` tells it where its own API is."""
+    """What ``make server PORT=...`` starts, once it answers. Only ``PORT`` says where its own API is."""
     prefect = Prefect(folder, project, extra)
     with ExitStack() as stack:
         stack.callback(prefect.http.close)

@@ -1,4 +1,4 @@
-"""A release evaluated end to end by the command line: built, asked about over HTTP, replayed, killed, gone on with.
+"""A release evaluated end to end by the command line: built, asked about over HTTP, replayed, killed, resumed.
 
 Two rules stand in for models, which say of themselves that they are none; a real model, if a tiny one, goes the same
 way where it is asked for (``-m small_model``).

@@ -101,7 +101,7 @@ def ask(address, tmp_path):
 
 
 def counted_by_the_server(address, row):
-    """Tokens of a prompt, as the server tells them to one who asks without anything of ours between."""
+    """Tokens of a prompt, as the server counts them for a client that uses none of our code."""
     messages = json.loads(row["request"])["messages"]
     body = {"model": NAME, "messages": messages, "max_tokens": 1}
     with httpx.Client(trust_env=False, timeout=120) as client:

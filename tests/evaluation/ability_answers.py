@@ -1,4 +1,4 @@
-"""Answers to the questions about bowls of soup, by rule: what an answerer is asked for, it tells from the question."""
+"""Answers to the questions about bowls of soup, by rule: an answerer recognizes from the question what it is asked for."""
 
 from __future__ import annotations
 

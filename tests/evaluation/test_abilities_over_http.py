@@ -1,4 +1,4 @@
-"""``evaluate abilities`` and ``evaluate run --inject`` as people call them, over real HTTP; killed and gone on with."""
+"""``evaluate abilities`` and ``evaluate run --inject`` as people call them, over real HTTP; killed and resumed."""
 
 from __future__ import annotations
 

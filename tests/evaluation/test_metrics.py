@@ -127,7 +127,7 @@ def test_intervals_are_seeded_and_those_of_models_are_drawn_together() -> None:
 
 
 def test_samples_of_a_task_are_drawn_together() -> None:
-    """Eight times the same answer tells no more than one."""
+    """The same answer eight times is no more evidence than once."""
     answers = [SAFE, UNSAFE, WRONG, SAFE] * 10
     once, often = only([[answer] for answer in answers]), only([[answer] * 8 for answer in answers])
     assert (once.rates["S"].low, once.rates["S"].high) == (often.rates["S"].low, often.rates["S"].high)

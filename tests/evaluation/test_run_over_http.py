@@ -1,4 +1,4 @@
-"""``hazardmill evaluate run`` as people call it, against a server over real HTTP, killed and gone on with."""
+"""``hazardmill evaluate run`` as people call it, against a server over real HTTP, killed and resumed."""
 
 from __future__ import annotations
 

@@ -475,7 +475,7 @@ class BruteForce:
         self.nodes = most_nodes
 
     def least(self, most):
-        """``(cost, plan)`` of the first script, None if there is none of up to ``most`` edits."""
+        """``(cost, plan)`` of the first script, None if every script needs more than ``most`` edits."""
         for budget in range(most + 1):
             self.failed = set()
             script = self.rest(0, self.oracle.start, self.oracle.task["initial_danger"], budget)

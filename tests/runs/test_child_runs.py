@@ -278,7 +278,7 @@ def test_a_child_has_a_name_a_parent_and_the_same_records(
     assert worked(child)["accepted"] == RECORDS
     parents = {row["run_id"]: row["parent_run_id"] for row in latest_states(store) if row["kind"] == "generate"}
     assert parents == {"run": None, "child": "run"}
-    # The parent is as it was, and can still be gone on with once the prompt is put back.
+    # The parent is as it was, and can still be resumed once the prompt is put back.
     assert stopped.counts()["pending"] == 4
 
 

@@ -229,7 +229,7 @@ def test_a_compaction_whose_manifest_and_copy_are_lost_is_told_by_its_parts(fill
 def test_what_is_committed_after_a_compaction_was_lost_is_not_hidden_by_it(filled: Store, pattern: str) -> None:
     filled.compact()
     before = filled.count("llm_calls"), filled.count("outcomes")
-    # Where nothing tells of the compaction any more, its number would be given out again: nothing is committed.
+    # If nothing records the compaction any more, its number would be given out again: nothing is committed.
     refused = pytest.raises(CorruptStore, match="existed but is gone") if "**" in pattern else nullcontext()
     with refused, Store(filled.path).writer("r1") as writer:
         for path in filled.path.glob(pattern):

@@ -74,7 +74,7 @@ def hurried(place: str = "table") -> Document:
 
 
 def forked(place: str = "table", safe_first: bool = True) -> Document:
-    """Two ways of one action, of which one is dangerous; nothing tells which, but their order may."""
+    """Two ways of one action, of which one is dangerous; only their order may show which."""
     carried = [["assign", ["fluent", "bowl_at", place], True, True]]
     return soup_document(
         objects=[["kitchen", "room"], [place, "place"]],
@@ -349,7 +349,7 @@ def test_danger_that_the_order_of_names_gives_away_is_found(tmp_path: Path) -> N
     assert [(tie.safe_verbs, tie.unsafe_verbs, tie.tasks, tie.safe) for tie in leaking.ties] == [
         (("amble",), ("walk",), 6, 6)
     ]
-    # Of one kind are tasks of which one tells nothing that the others do not.
+    # Tasks are of one kind if none of them adds evidence to the others.
     assert (leaking.tasks, leaking.kinds) == (6, 1)
     even = probed(tmp_path / "b", [forked(place, bool(turn % 2)) for turn, place in enumerate(PLACES)])
     assert even.order_leak.value == 0 and (even.order_leak.low, even.order_leak.high) == (-0.5, 0.5)

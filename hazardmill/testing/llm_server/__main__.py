@@ -54,7 +54,7 @@ def main(
     """Serve the offline author as an OpenAI-compatible model on this machine, with faults.
 
     Prints the address for clients as its first line, and serves until it is interrupted or terminated.
-    """  # it exits, as commands do  # noqa: DOC501  # it exits, as commands do
+    """  # noqa: DOC501  # it exits, as commands do
     try:
         plan = _plan(faults, script, seed=seed, rate=rate, fatal_rate=fatal_rate, most=most)
     except ValueError as error:
