@@ -7,8 +7,8 @@ they come and its other rows in one group. Besides the checks that is ten rows a
 queries then read this store, as it was written and compacted. Each side runs in a process of its own; both must give
 the same rows, or the run ends with an error. No goal is stated for these figures, so they are ratios alone.
 
-With ``--answers`` it measures instead how long an answer that was read is not yet on the disk: what a kill can take. The
-goal is a 99th percentile below 100 ms with 64 requests in flight. See README.md beside this file.
+With ``--answers`` it measures instead how long an answer that was read is not yet on the disk: what a kill can take.
+The goal is a 99th percentile below 100 ms with 64 requests in flight. See README.md beside this file.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def server(_, folder):
 
 
 async def _answers(count, place, address):
-    """Ask for so many answers through all of the client; the times of each, as measured at each layer that it passes."""
+    """Ask for so many answers through all of the client; the times of each, as measured at each layer it passes."""
     import httpx
 
     from hazardmill.llm.backends.litellm import LitellmBackend
