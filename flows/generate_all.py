@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from pydantic import Field
 
-from flows.afterwards import dedupe, write_page
+from flows.afterwards import dedupe, publish_all
 from flows.endings import BUDGET_REACHED, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.parameters import Records, RunName, SourceName, run_parameters
@@ -72,7 +72,7 @@ async def generate_all(
     place = open_store(store, create=True)
     if runs := [f"{root}-{name}" for name in names if run_exists(place, f"{root}-{name}")]:
         await dedupe(place)
-        write_page(place, runs, root)
+        publish_all(place, runs, root)
     return _join_states(root, states)
 
 

@@ -1,4 +1,4 @@
-"""Artifacts that show a run's results. A run never fails because one could not be written."""
+"""Where results are shown: keys of artifacts, paths of pages, and the event on which the flow ``publish`` starts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from prefect.artifacts import (
-    acreate_markdown_artifact,
-    acreate_table_artifact,
-)
-from prefect.logging import get_run_logger
+from prefect.events import emit_event
 
-from hazardmill.report.html import write_report
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
-PUBLISH_EVERY_S: Final = 300.0
-"""Seconds between two publications of a run under way; the server keeps each version, with its figures."""
+CHANGED: Final = "hazardmill.run.changed"
+"""The event that a run has new results. The deployment of ``publish`` starts on it (``prefect.yaml``)."""
+
+ANNOUNCE_EVERY_S: Final = 300.0
+"""Seconds between two announcements of a run under way; the server keeps each version of an artifact."""
 
 
 def report_path(store: Store, name: str) -> Path:
@@ -35,37 +33,32 @@ def key(*words: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
 
 
-async def publish(run: Run, *, page: bool = True) -> None:
-    """Update all artifacts that show this run, and if wanted its page. Failures are logged."""
-    path = report_path(run.store, run.run_id)
-    try:
-        # Imported late: drawing takes seconds to import, and no flow should wait for that at its start.
-        from hazardmill.report.dashboard.panels import headline, panels
+def announce(store: Store, run_id: str) -> None:
+    """Emit the event that a run has new results.
 
-        for panel in await asyncio.to_thread(panels, run.store, run.run_id, report=path):
-            await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
-        rows = await asyncio.to_thread(headline, run.store, run.run_id)
-        names = sorted({item.source for item in run.config.inputs})
-        await acreate_table_artifact(rows, key=key("headline", *names), description=f"Run {run.run_id}")
-        if page:
-            await asyncio.to_thread(write_report, run.store, [run.run_id], path)
-    except Exception as error:
-        get_run_logger().warning("the artifacts of run %s are not up to date: %r", run.run_id, error)
+    Its resource is the store, because one publication serves all runs of a store that ended at about the same time.
+    """
+    address = store.address if store.is_in_bucket else str(store.path.absolute())
+    emit_event(
+        CHANGED,
+        resource={"prefect.resource.id": f"hazardmill.store.{address}", "prefect.resource.name": address},
+        payload={"store": address, "run_id": run_id},
+    )
 
 
 @asynccontextmanager
-async def publish_regularly(run: Run) -> AsyncIterator[None]:
-    """Publish the run at intervals while the block runs, without its page."""
+async def announce_regularly(run: Run) -> AsyncIterator[None]:
+    """Announce new results at intervals while the block runs."""
 
     async def forever() -> None:
         while True:
-            await asyncio.sleep(PUBLISH_EVERY_S)
-            await publish(run, page=False)
+            await asyncio.sleep(ANNOUNCE_EVERY_S)
+            announce(run.store, run.run_id)
 
-    publishing = asyncio.create_task(forever())
+    announcing = asyncio.create_task(forever())
     try:
         yield
     finally:
-        publishing.cancel()
+        announcing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await publishing
+            await announcing

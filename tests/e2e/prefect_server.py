@@ -138,7 +138,9 @@ class Prefect:
         return until(look, f"the end of {run}")
 
     def artifact(self, key: str) -> dict[str, Any]:
-        return self.get(f"/artifacts/{key}/latest")
+        """The latest artifact of a key, once there is one."""
+        found = until(lambda: self.post("/artifacts/latest/filter", artifacts={"key": {"any_": [key]}}), key)
+        return found[0]
 
     def events(self, prefix: str, flow_run: str | None = None) -> list[dict[str, Any]]:
         """Events by the beginning of their names, of one flow run or of all."""

@@ -13,7 +13,9 @@ import signal
 import sqlite3
 import sys
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import PATIENCE_S
@@ -85,22 +87,23 @@ def state_of(store: Path, run_id: str) -> str:
     return {row["run_id"]: row["state"] for row in latest_states(Store.open(store))}[run_id]
 
 
-def test_all_deployments_are_there_with_schedules_that_nobody_switched_on(prefect: Prefect) -> None:
+def test_all_deployments_are_there_and_only_publication_has_a_schedule_that_is_on(prefect: Prefect) -> None:
     found = {f"{each['tags'][-1]}/{each['name']}": each for each in prefect.post("/deployments/filter")}
-    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check")}
+    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish")}
     assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES), "release/release", "evaluate/evaluate"}
     crons = [schedule["schedule"]["cron"] for each in found.values() for schedule in each["schedules"]]
     # A release waits for a person, and an evaluation costs what a person says: no clock starts them.
     timeless = {name for name, each in found.items() if not each["schedules"]}
     assert len(crons) == len(set(crons)) == len(found) - 2 and timeless == {"release/release", "evaluate/evaluate"}
-    assert not any(schedule["active"] for each in found.values() for schedule in each["schedules"])
+    on = {name for name, each in found.items() if any(schedule["active"] for schedule in each["schedules"])}
+    assert on == {"publish/default"}
     for each in found.values():
         assert each["work_pool_name"] == "mill" and each["enforce_parameter_schema"]
         assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
         assert each["global_concurrency_limit"]["limit"] == 1
     assert prefect.get("/work_pools/mill")["type"] == "process"
     automations = prefect.post("/automations/filter")
-    assert {each["name"] for each in automations} == {"hazardmill-budget", "hazardmill-lost"}
+    assert {each["name"] for each in automations} == {"hazardmill-budget", "hazardmill-lost", "hazardmill-publish"}
 
 
 def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
@@ -132,18 +135,12 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
         (run_id,) = [name for name in runs if source in name]
         assert store.count("outcomes", {"run_id": run_id}) == limit
         accepted = store.count("outcomes", {"run_id": run_id, "outcome": "accepted"})
-        (row,) = json.loads(prefect.artifact(f"headline-{source}")["data"])
-        assert str(limit) in row.values() and str(accepted) in row.values()
-        for key in (f"run-{run_id}", f"cost-{source}", f"funnel-{source}", "cost-all"):
-            shown = prefect.artifact(key)
-            assert shown["type"] == "markdown" and "|" in shown["data"] and "data:image/" in shown["data"]
         assert prefect.artifact(f"progress-{source}")["data"] == 100
         (found,) = prefect.post("/flow_runs/filter", deployments={"name": {"any_": [source]}})
         assert found["name"].startswith(f"{source} recorded 20") and set(found["tags"]) == {"generate", source}
         assert found["state"]["message"].startswith(f"Run {run_id}: {accepted} accepted of {limit} records")
-        assert (prefect.folder / "reports" / f"{run_id}.html").stat().st_size > 10_000
-    assert len(prefect.post("/automations/filter")) == 2
-    assert len(prefect.post("/deployments/filter")) == 10
+    assert len(prefect.post("/automations/filter")) == 3
+    assert len(prefect.post("/deployments/filter")) == 11
 
 
 @pytest.mark.parametrize(
@@ -174,7 +171,6 @@ def test_a_run_is_cancelled_cleanly(prefect: Prefect, provider: Provider, tmp_pa
     run_id = run_of(flow_run, "virtualhome")
     # Written down as stopped by itself: one that was killed would be left as running.
     assert state_of(store, run_id) == "stopped"
-    assert prefect.artifact(f"run-{run_id}")["description"] == f"Run `{run_id}`: stopped"
     assert Store.open(store).verify() == []
 
 
@@ -251,6 +247,41 @@ def test_a_provider_that_gives_the_key_back(prefect: Prefect, tmp_path: Path) ->
     assert {attempt.status for attempt in echoing.server.attempts} == {200, 400}
     assert outcomes(store, run_of(flow_run, "bddl")) == 3
     assert Store.open(store).count("llm_calls") == len(echoing.server.attempts)
+
+
+def test_the_schedule_that_is_on_has_its_next_runs(prefect: Prefect) -> None:
+    def scheduled() -> list[dict[str, Any]]:
+        where = {"state": {"type": {"any_": ["SCHEDULED"]}}, "deployment_id": {"any_": [publication["id"]]}}
+        runs = prefect.post("/flow_runs/filter", flow_runs=where, sort="EXPECTED_START_TIME_ASC")
+        return [run for run in runs if run["auto_scheduled"]]
+
+    publication = prefect.deployment("publish/default")
+    until(lambda: len(scheduled()) >= 2, "scheduled runs")
+    times = [datetime.fromisoformat(run["expected_start_time"]) for run in scheduled()[:2]]
+    assert times[1] - times[0] == timedelta(hours=1)
+
+
+def test_what_changed_is_published_by_event_and_by_schedule(prefect: Prefect) -> None:
+    # By its event: a run that was cancelled, in a store of its own.
+    (cancelled,) = prefect.post("/flow_runs/filter", deployments={"name": {"any_": ["virtualhome"]}})
+    run_id = run_of(cancelled["id"], "virtualhome")
+    assert prefect.artifact(f"run-{run_id}")["description"] == f"Run `{run_id}`: stopped"
+
+    # What the schedule starts. The events of these two may be lost: the automation was deployed again meanwhile.
+    assert prefect.ended(prefect.start_run("publish/default"))["type"] == "COMPLETED"
+    store = Store.open(prefect.folder / "store")
+    runs = {row["run_id"]: row["state"] for row in latest_states(store)}
+    assert len(runs) == 2
+    for run_id in runs:
+        source = run_id.split("-")[1]
+        accepted = store.count("outcomes", {"run_id": run_id, "outcome": "accepted"})
+        assert prefect.artifact(f"run-{run_id}")["description"] == f"Run `{run_id}`: completed"
+        (row,) = json.loads(prefect.artifact(f"headline-{source}")["data"])
+        assert str(store.count("outcomes", {"run_id": run_id})) in row.values() and str(accepted) in row.values()
+        for key in (f"run-{run_id}", f"cost-{source}", f"funnel-{source}", "cost-all"):
+            shown = prefect.artifact(key)
+            assert shown["type"] == "markdown" and "|" in shown["data"] and "data:image/" in shown["data"]
+        assert (prefect.folder / "reports" / f"{run_id}.html").stat().st_size > 10_000
 
 
 def test_the_planted_key_is_nowhere(prefect: Prefect, provider: Provider, tmp_path_factory) -> None:

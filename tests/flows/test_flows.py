@@ -45,6 +45,12 @@ def generate(*args, **kwargs):
     return asyncio.run(generate(*args, **kwargs))
 
 
+def publish(*args, **kwargs):
+    from flows.publish import publish
+
+    return asyncio.run(publish(*args, **kwargs))
+
+
 def test_a_generate_flow_gives_what_the_library_gives(prefect_server, sample, tmp_path):
     plain, counts = run_plainly(sample, tmp_path / "plain", 30)
 
@@ -58,6 +64,8 @@ def test_a_generate_flow_gives_what_the_library_gives(prefect_server, sample, tm
 def test_the_artifacts_hold_funnel_cost_and_progress(prefect_server, sample, tmp_path):
     result = generate("neiss", sample, limit=4, store=tmp_path / "store")
 
+    assert artifact(f"run-{result.run_id}") is None
+    assert publish(tmp_path / "store") == [result.run_id]
     assert result.run_id in artifact("funnel-neiss").description
     assert "offline author" in artifact("cost-neiss").data
     assert artifact(f"run-{result.run_id}").description == f"Run `{result.run_id}`: completed"
@@ -140,10 +148,12 @@ def test_a_bug_leaves_a_failed_run_that_goes_on(prefect_server, sample, tmp_path
         generate("neiss", sample, limit=3, store=tmp_path / "store", run_id="r")
     store = Store.open(tmp_path / "store")
     assert [row["state"] for row in latest_states(store)] == ["failed"]
+    publish(store.path)
     assert artifact("run-r").description == "Run `r`: failed"
 
     assert generate("neiss", store=tmp_path / "store", run_id="r").counts["pending"] == 0
     assert [row["state"] for row in latest_states(store)] == ["completed"]
+    publish(store.path)
     assert artifact("run-r").description == "Run `r`: completed"
 
 
@@ -161,18 +171,42 @@ def test_a_provider_that_is_down_fails_the_run_and_says_how_to_go_on(prefect_ser
     assert "status 503" in state.message
     assert re.search(r"then retry this flow run, or: hazardmill run resume r --store \S+", state.message)
     assert [row["state"] for row in latest_states(Store.open(tmp_path / "store"))] == ["stopped"]
+    publish(tmp_path / "store")
     assert artifact("run-r").description == "Run `r`: stopped"
     assert "hazardmill run resume r" in artifact("run-r").data
 
 
-def test_artifacts_that_cannot_be_made_fail_no_run(prefect_server, sample, tmp_path, monkeypatch):
+def test_a_run_is_published_when_it_changed(prefect_server, sample, tmp_path):
+    store = Store(tmp_path / "store")
+    assert publish(store.path) == []
+    first, second = (generate("neiss", sample, limit=2, store=store.path).run_id for _ in range(2))
+    assert publish(store.path) == [first, second]
+    assert publish(store.path) == []
+    assert publish(store.path, run_id=first) == [first]
+
+    generate("neiss", sample, limit=2, store=store.path, run_id=second)
+    assert publish(store.path) == [second]
+    with pytest.raises(InputError, match="has no generation run nobody"):
+        publish(store.path, run_id="nobody")
+
+
+def test_a_run_whose_figures_cannot_be_drawn_keeps_no_other_one_from_its_own(
+    prefect_server, sample, tmp_path, monkeypatch
+):
     from hazardmill.report.dashboard import panels
 
-    def broken(*args, **kwargs):
-        raise ZeroDivisionError
+    drawn = panels.panels
+    first, second = (generate("neiss", sample, limit=2, store=tmp_path / "store").run_id for _ in range(2))
+
+    def broken(store, run_id, **how):
+        if run_id == first:
+            raise ZeroDivisionError
+        return drawn(store, run_id, **how)
 
     monkeypatch.setattr(panels, "panels", broken)
-    assert generate("neiss", sample, limit=2, store=tmp_path / "store").counts["pending"] == 0
+    state = publish(tmp_path / "store", return_state=True)
+    assert state.is_failed() and state.message == f"not published: {first}; see their logs"
+    assert artifact(f"run-{first}") is None and artifact(f"run-{second}") is not None
 
 
 def test_a_budget_that_is_reached_completes_and_goes_on_with_more(prefect_server, sample, tmp_path, monkeypatch):
@@ -248,16 +282,16 @@ def test_a_wrong_selection_fails_the_ingest_flow_in_words(prefect_server, sample
         asyncio.run(ingest("neiss", sample, store=tmp_path / "store", where={"colour": "red"}))
 
 
-def test_a_long_run_is_published_while_it_is_under_way(prefect_server, sample, tmp_path, monkeypatch):
-    from flows import publishing, waves
+def test_a_run_announces_its_results_while_it_is_under_way_and_at_its_end(
+    prefect_server, sample, tmp_path, monkeypatch
+):
+    from flows import publishing
 
-    published, publish, commit, between = [], publishing.publish, Session.commit, asyncio.Event()
+    announced, commit, between = [], Session.commit, asyncio.Event()
 
-    async def noted(run, **how):
-        published.append((run.counts()["pending"], how))
-        if published[-1][0] == 2:
-            between.set()
-        await publish(run, **how)
+    def emit(event, *, resource, payload):
+        announced.append((event, resource["prefect.resource.id"], payload))
+        between.set()
 
     async def waits(self, step):
         if step.wave == 2:
@@ -265,13 +299,24 @@ def test_a_long_run_is_published_while_it_is_under_way(prefect_server, sample, t
         return await commit(self, step)
 
     monkeypatch.setattr(Session, "commit", waits)
+    monkeypatch.setattr(publishing, "emit_event", emit)
+    monkeypatch.setattr(publishing, "ANNOUNCE_EVERY_S", 0.01)
+    store = tmp_path / "store"
+    generate("neiss", sample, limit=4, wave_size=2, store=store, run_id="r")
+    assert len(announced) >= 2
+    payload = {"store": str(store), "run_id": "r"}
+    assert set(map(repr, announced)) == {repr(("hazardmill.run.changed", f"hazardmill.store.{store}", payload))}
 
-    monkeypatch.setattr(publishing, "publish", noted)
-    monkeypatch.setattr(waves, "publish", noted)
-    monkeypatch.setattr(publishing, "PUBLISH_EVERY_S", 0.01)
-    generate("neiss", sample, limit=4, wave_size=2, store=tmp_path / "store")
-    assert published[0] == (4, {"page": False}) and published[-1] == (0, {})
-    assert (2, {"page": False}) in published and all(how for _, how in published[:-1])
+
+def test_several_sources_are_announced_once(prefect_server, project, tmp_path, monkeypatch):
+    from flows import publishing
+    from flows.generate_all import generate_all
+
+    announced = []
+    monkeypatch.setattr(publishing, "emit_event", lambda event, **how: announced.append(how["payload"]["run_id"]))
+    paths = {name: project / "sources" / name / "sample" for name in ("neiss", "bddl")}
+    asyncio.run(generate_all(list(paths), paths, limit=2, store=tmp_path / "store", run_id="week"))
+    assert announced == ["week"]
 
 
 def graph(run_id, *, states=False):

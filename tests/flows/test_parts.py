@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,7 @@ from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
 from flows.progress import Progress, watch_progress
+from flows.publish import Published, choose_due
 from flows.publishing import key
 from flows.wave_log import WaveLog
 from hazardmill.errors import (
@@ -44,8 +46,39 @@ from hazardmill.errors import (
 from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
+from hazardmill.runs.status import Paid, RunSummary
 from hazardmill.runs.waves import WaveStep
 from hazardmill.store.store import Store
+
+# --- what is due to be published
+
+
+def test_what_changed_or_is_in_another_state_is_due() -> None:
+    noon = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+    def run(run_id: str, state: str, last: datetime | None = None) -> RunSummary:
+        paid, counts = Paid(last=last), dict[str, Any]()
+        return RunSummary(
+            run_id=run_id, kind="generate", state=state, parent_run_id=None, records=1, started=noon, changed=noon,
+            duration_s=1.0, counts=counts, paid=paid,
+        )  # fmt: skip
+
+    hour = timedelta(hours=1)
+    runs = [
+        run("never", "completed"),
+        run("same", "completed"),
+        run("ended", "completed"),
+        run("asked", "running", noon + 2 * hour),
+        run("killed", "stopped (killed)", noon),
+    ]
+    published = {
+        "same": Published(noon + hour, "Run `same`: completed"),
+        "ended": Published(noon - hour, "Run `ended`: completed"),
+        "asked": Published(noon + hour, "Run `asked`: running"),
+        "killed": Published(noon + hour, "Run `killed`: running"),
+    }
+    assert [each.run_id for each in choose_due(runs, published)] == ["never", "ended", "asked", "killed"]
+
 
 # --- thresholds of a budget
 

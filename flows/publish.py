@@ -1,0 +1,137 @@
+"""Shows the results of runs: artifacts with figures, and a page per run.
+
+It is a flow of its own, so that no run waits for its figures to be drawn. The event of a run that changed starts it,
+once for all runs of a store that changed at about the same time; a schedule finds those whose event was lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+from prefect import flow, runtime, task
+from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactCollectionFilter, ArtifactCollectionFilterKey
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+from pydantic import Field
+
+from flows.parameters import RunName
+from flows.publishing import key, report_path
+from hazardmill.errors import InputError
+from hazardmill.report.dashboard import panels
+from hazardmill.report.html import write_report
+from hazardmill.runs.run import Run
+from hazardmill.runs.status import RunSummary, summarize_runs
+from hazardmill.store.store import Store
+from hazardmill.store_access import open_store
+
+_AT_ONCE: Final = 100
+"""Keys in one question to the server."""
+
+DESCRIPTION: Final = """\
+Shows the results of runs that changed since they were last published: **figures** as artifacts, and a **page** per run.
+
+- Starts by itself when a run has new results, once for all runs of a store, and every hour.
+- To publish one run again, set `run_id`.
+- **Artifacts**: `run-<id>`, `cost-<source>`, `funnel-<source>`, `headline-<source>`, `cost-all`.
+"""
+
+
+def run_name() -> str:
+    """Return the name of the flow run: what it publishes, and the time."""
+    return f"{runtime.flow_run.parameters.get('run_id') or 'changed runs'} {datetime.now(UTC):%Y-%m-%d %H:%M}"
+
+
+@flow(name="publish", flow_run_name=run_name, description=DESCRIPTION)
+async def publish(
+    store: Path | None = None, run_id: RunName | None = None, days: Annotated[int, Field(ge=1, le=3650)] = 7
+) -> State[list[str]]:
+    """Publish the generation runs that changed since they were last published.
+
+    Args:
+        store: Folder of the store; null is that of the worker's settings.
+        run_id: Run to publish, whether or not it changed; null publishes all that did.
+        days: Days for which a change counts, so that a new server is not filled with figures of long ago.
+    """
+    # A worker without a store has nothing to publish: no failure of the hourly schedule.
+    place = open_store(store, create=True)
+    runs = [run for run in summarize_runs(place) if run.kind == "generate"]
+    if run_id is not None:
+        due = [run for run in runs if run.run_id == run_id]
+        if not due:
+            raise InputError(f"{place.address} has no generation run {run_id}", remedy="see hazardmill run list")
+    else:
+        since = datetime.now(UTC) - timedelta(days=days)
+        recent = [run for run in runs if _changed(run) >= since]
+        due = choose_due(recent, await _read_published(recent))
+    names, failed = [run.run_id for run in due], []
+    for run in due:
+        try:
+            await publish_run(place, run.run_id, run.state != "running")
+        except Exception:
+            # Its task has logged it; the figures of other runs do not depend on it.
+            failed.append(run.run_id)
+    if failed:
+        return Failed(message=f"not published: {', '.join(failed)}; see their logs", data=names)
+    return Completed(message=f"published {', '.join(names) or 'nothing, because no run has changed'}", data=names)
+
+
+@task(name="publish-run", task_run_name="{run_id}", persist_result=False, cache_policy=NO_CACHE)
+async def publish_run(store: Store, run_id: str, page: bool) -> None:
+    """Update all artifacts that show a run, and if wanted its page."""
+    path = report_path(store, run_id)
+    rows = await asyncio.to_thread(panels.headline, store, run_id)
+    names = sorted({item.source for item in Run.load(store, run_id).config.inputs})
+    await acreate_table_artifact(rows, key=key("headline", *names), description=f"Run {run_id}")
+    if page:
+        await asyncio.to_thread(write_report, store, [run_id], path)
+    # Written last: that of the run, which comes first, and by which a run counts as published.
+    for panel in reversed(await asyncio.to_thread(panels.panels, store, run_id, report=path)):
+        await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
+
+
+class Published(NamedTuple):
+    """When a run was last published, and in which state it was."""
+
+    at: datetime
+    description: str
+
+
+async def _read_published(runs: Sequence[RunSummary]) -> dict[str, Published]:
+    """Return what the server has published of runs, by run; one of which it has nothing is missing."""
+    names, found = {panels.key("run", run.run_id): run.run_id for run in runs}, {}
+    keys = list(names)
+    async with get_client() as client:
+        for start in range(0, len(keys), _AT_ONCE):
+            chosen = ArtifactCollectionFilter(key=ArtifactCollectionFilterKey(any_=keys[start : start + _AT_ONCE]))
+            for artifact in await client.read_latest_artifacts(artifact_filter=chosen):
+                if artifact.updated is not None:
+                    found[names[artifact.key]] = Published(artifact.updated, artifact.description or "")
+    return found
+
+
+def choose_due(runs: Sequence[RunSummary], published: Mapping[str, Published]) -> list[RunSummary]:
+    """Return the runs that changed since they were published, or that are in another state.
+
+    A run that was killed has no time at which it ended; only its state shows that it changed.
+
+    Args:
+        runs: Runs of a store.
+        published: What was published of them, by run; one that never was is missing.
+    """
+
+    def is_due(run: RunSummary) -> bool:
+        last = published.get(run.run_id)
+        return last is None or _changed(run) >= last.at or not last.description.endswith(f": {run.state}")
+
+    return [run for run in runs if is_due(run)]
+
+
+def _changed(run: RunSummary) -> datetime:
+    return max(run.changed, run.paid.last or run.changed)
