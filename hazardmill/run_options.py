@@ -129,8 +129,8 @@ class AccessOptions(FrozenModel):
     budget_id: Annotated[
         str | None,
         Field(
-            description="Name of a budget that several runs on this store share; the run that begins last sets its "
-            "size."
+            description="Name of a budget that several runs on this store share, with the limits on requests; the "
+            "run that begins last sets its size."
         ),
         RunOption(metavar="NAME", unset="the run's own", alters_result=False),
     ] = None

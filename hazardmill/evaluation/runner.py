@@ -34,7 +34,7 @@ from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.backend import answering_backend
-from hazardmill.runs.budgets import check_budget, open_budget
+from hazardmill.runs.budgets import check_budget, open_budget, open_shared_limits
 from hazardmill.runs.malloc import in_one_thread
 from hazardmill.runs.resources import REAL, ModelResources
 
@@ -132,13 +132,17 @@ class ModelRun(ABC, Generic[Piece]):
         backend = self.resources.backend(self.access, store)
         with self._under_way(store) as (writer, done):
             ledger = Ledger(store, writer, self.run_id)
-            with open_budget(store, self.run_id, self.access, ledger) as budget:
+            with (
+                open_budget(store, self.run_id, self.access, ledger) as budget,
+                open_shared_limits(store, self.run_id, self.access) as shared_limits,
+            ):
                 client = self.resources.client(
                     backend,
                     ledger,
                     limiter=self.resources.limiter(self.access),
                     prices=prices,
                     budget=budget,
+                    shared_limits=shared_limits,
                     deadline_s=self.access.deadline_s,
                     on_retry=on_retry,
                 )

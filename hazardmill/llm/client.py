@@ -9,7 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -32,6 +32,7 @@ from hazardmill.llm.ledger import REFUSED_REQUEST, CallAttempt, Ledger, LedgerAn
 from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.llm.limits.budget import Budget, Reservation
 from hazardmill.llm.limits.limiter import Limiter, Slot
+from hazardmill.llm.limits.shared_limits import SharedLimits, SharedPlace
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
@@ -73,6 +74,7 @@ class Client:
         backend: Who answers.
         ledger: Where attempts are recorded and earlier answers are found.
         limiter: Limits requests under way, requests per minute and tokens per minute.
+        shared_limits: Limits the same for several processes together; null if this one asks alone.
         prices: Prices of the models.
         budget: What may be spent; null for no limit.
         breaker: Makes the circuit breaker of one model; nothing more is sent to a model whose breaker has opened.
@@ -93,6 +95,7 @@ class Client:
         limiter: Limiter,
         prices: Prices,
         budget: Budget | None = None,
+        shared_limits: SharedLimits | None = None,
         breaker: Callable[[], Breaker] | None = None,
         deadline_s: float = 600.0,
         max_attempts: int = 6,
@@ -103,6 +106,7 @@ class Client:
         self._backend = backend
         self._ledger = ledger
         self._limiter = limiter
+        self._shared_limits = shared_limits
         self._prices = prices
         self._budget = budget
         self._make_breaker = breaker or (lambda: Breaker(clock=clock))
@@ -231,7 +235,7 @@ class Client:
         # An attempt that ends before anything is sent costs nothing.
         cost: float | None = 0.0
         try:
-            async with self._slot(sent, deadline) as slot:
+            async with self._slot(sent, deadline) as (slot, place):
                 breaker.check()
                 self._check_open(sent)
                 number = self._ledger.number(identity)
@@ -241,7 +245,7 @@ class Client:
                 ended = await self._send(attempt, number, sent, deadline)
                 # An answer goes to the ledger before anything else happens, in particular before any await.
                 handed, cost = (None, cost) if ended.completion is None else self._hand_over(ended, upper, number)
-                _settle(slot, ended)
+                _settle(slot, place, ended)
             breaker.note(ended.error, request)
             if ended.completion is not None and self._budget is not None:
                 self._budget.learn(sent, ended.completion.usage)
@@ -329,11 +333,15 @@ class Client:
         return reservation
 
     @asynccontextmanager
-    async def _slot(self, sent: Request, deadline: _Deadline) -> AsyncIterator[Slot]:
+    async def _slot(self, sent: Request, deadline: _Deadline) -> AsyncIterator[tuple[Slot, SharedPlace | None]]:
         queued = self._clock()
-        async with self._limiter.slot(_estimate(sent)) as slot:
+        tokens = _estimate(sent)
+        async with self._limiter.slot(tokens) as slot, self._shared_place(tokens) as place:
             deadline.excuse(self._clock() - queued)
-            yield slot
+            yield slot, place
+
+    def _shared_place(self, tokens: int) -> AbstractAsyncContextManager[SharedPlace | None]:
+        return nullcontext() if self._shared_limits is None else self._shared_limits.place(tokens)
 
     async def _complete(self, sent: Request, deadline: _Deadline) -> Completion:
         try:
@@ -440,8 +448,8 @@ def _estimate(request: Request) -> int:
     return prompt_bytes(request) // _BYTES_A_TOKEN + (max_tokens(request) or 0)
 
 
-def _settle(slot: Slot, ended: CallAttempt) -> None:
-    """Report to the limiter how the attempt ended and how many tokens it used; if unknown, the estimate stays."""
+def _settle(slot: Slot, place: SharedPlace | None, ended: CallAttempt) -> None:
+    """Report to the limiters how the attempt ended and how many tokens it used; if unknown, the estimate stays."""
     if isinstance(ended.error, RateLimited):
         slot.note_refusal(ended.error.retry_after)
     if ended.completion is None:
@@ -449,7 +457,9 @@ def _settle(slot: Slot, ended: CallAttempt) -> None:
     slot.note_answer()
     usage = ended.completion.usage
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
-        slot.settle(usage.prompt_tokens + usage.completion_tokens)
+        for each in (slot, place):
+            if each is not None:
+                each.settle(usage.prompt_tokens + usage.completion_tokens)
 
 
 def _clean_error(error: BaseException, request: Request) -> BaseException:

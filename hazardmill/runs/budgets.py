@@ -2,6 +2,7 @@
 
 A run's own budget is kept by its ledger alone. A shared one (``ModelAccess.budget_id``) lies in the store, as
 ``budgets/<name>.json`` (``hazardmill.llm.limits.shared_budget``), and each run leases parts of it under its own id.
+Runs that share a budget also keep their limits together (``hazardmill.llm.limits.shared_limits``).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.limits.shared_budget import SharedBudgetFile
+from hazardmill.llm.limits.shared_limits import SharedLimits
 from hazardmill.llm.prices import Prices, check_prices
 from hazardmill.store.store import Store
 
 FOLDER: Final = "budgets"
-"""Folder of a store for shared budgets."""
+"""Folder of a store for shared budgets and limits."""
 
 _MARGIN: Final = 1.25
 """Factor on what the remaining records would cost at the price of the finished ones."""
@@ -76,6 +78,27 @@ def open_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger) 
         budget = Budget(access.budget_usd, spent, shared=shared)
         stack.callback(budget.close)
         yield budget
+
+
+@contextmanager
+def open_shared_limits(store: Store, run_id: str, access: ModelAccess) -> Iterator[SharedLimits | None]:
+    """Yield the limits that a run keeps together with those that share its budget; None if it shares none.
+
+    Args:
+        store: The store of the run; the limits lie beside the budget.
+        run_id: The run.
+        access: Its limits and the budget's name.
+
+    Raises:
+        StoreError: The file of the limits cannot be read or written.
+    """
+    if access.budget_id is None or access.backend != "litellm" or store.is_in_bucket:
+        # Without a provider there are no limits to keep.
+        yield None
+        return
+    limits = (access.concurrency, access.requests_per_minute, access.tokens_per_minute)
+    with SharedLimits(store.path / FOLDER, access.budget_id, run_id, *limits) as shared:
+        yield shared
 
 
 def _reclaim(store: Store, shared: SharedBudgetFile) -> None:

@@ -36,7 +36,7 @@ from hazardmill.ingest.intake import Intake, take_in
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.records import Outcome
-from hazardmill.runs.budgets import check_budget, open_budget
+from hazardmill.runs.budgets import check_budget, open_budget, open_shared_limits
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
 from hazardmill.runs.reproducibility import (
@@ -337,7 +337,10 @@ class Run:
             )
             backend = resources.backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
-            with open_budget(self.store, self.run_id, config, ledger) as budget:
+            with (
+                open_budget(self.store, self.run_id, config, ledger) as budget,
+                open_shared_limits(self.store, self.run_id, config) as shared_limits,
+            ):
                 if self._as_written() != ("running", self._written_config()):
                     self._change("running", writer)
                 client = resources.client(
@@ -346,6 +349,7 @@ class Run:
                     limiter=resources.limiter(config),
                     prices=prices,
                     budget=budget,
+                    shared_limits=shared_limits,
                     deadline_s=config.deadline_s,
                     on_retry=on_retry,
                 )

@@ -26,6 +26,7 @@ from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.testing.echoes import traces
 from hazardmill.testing.llm_server import ChatRequest, FaultPlan, LlmServer, ServerFault, ServerFaultKind
+from hazardmill.testing.llm_server.journal import ServedAttempt
 from hazardmill.testing.llm_server.server import offline_answer
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -234,6 +235,30 @@ def test_a_budget_that_is_reached_is_no_failure_and_pauses_the_deployment(
     again = prefect.start_run("generate/normbank", run_id=run_id, budget_usd=more, store=str(store))
     assert prefect.ended(again)["name"] == "Completed"
     assert state_of(store, run_id) == "completed" and outcomes(store, run_id) == 4
+
+
+def test_two_flow_runs_that_share_a_budget_keep_one_limit(prefect: Prefect, tmp_path: Path) -> None:
+    """As the provider saw it: each may have three requests under way, and both together have no more."""
+    store, provider = tmp_path / "store", Provider()
+    with provider.server:
+        given = paid(provider, store, limit=6, concurrency=3, budget_usd=5.0, budget_id="both")
+        runs = [prefect.start_run(f"generate/{source}", **given) for source in ("alfred", "neiss")]
+        assert [prefect.ended(run)["name"] for run in runs] == ["Completed", "Completed"]
+    attempts = provider.server.attempts
+    changes = [(at, 1 if at == attempt.asked_at else -1) for attempt in attempts for at in _span(attempt)]
+    under_way = list(itertools.accumulate(change for _, change in sorted(changes)))
+    assert max(under_way) == 3
+    spans = [
+        (min(row["at"] for row in rows), max(row["at"] for row in rows))
+        for run, source in zip(runs, ("alfred", "neiss"), strict=True)
+        if (rows := Store.open(store).rows("llm_calls", {"run_id": run_of(run, source)}, ["at"]))
+    ]
+    assert max(begin for begin, _ in spans) < min(end for _, end in spans), "they were at work at the same time"
+
+
+def _span(attempt: ServedAttempt) -> tuple[float, float]:
+    assert attempt.ended_at is not None
+    return attempt.asked_at, attempt.ended_at
 
 
 def test_a_provider_that_gives_the_key_back(prefect: Prefect, tmp_path: Path) -> None:
