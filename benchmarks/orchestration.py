@@ -4,8 +4,8 @@
 
 The baseline is `hazardmill run generate`; ours is the flow `generate` in a process as a worker would start it, with the
 API of a Prefect server of its own on loopback (SQLite, as `prefect server start` comes). Both have the offline author,
-or with --latency a server that answers so many seconds later. Both write the same at the end: the report's page and the
-store's views. The digests of both stores must be equal, or the run ends with an error.
+or with --latency a server that answers so many seconds later. Both write the store's views at the end; a run's figures
+are published by another flow. The digests of both stores must be equal, or the run ends with an error.
 
 Three ratios: of the whole process by the clock, which is what the goal is about; of its processor time; and of the run
 itself, from its first row to its last, without start and imports. Then what the server had to write: rows in all tables
@@ -83,11 +83,11 @@ def main():
                 ours, theirs = (folder / f"{side}-{number}" for side in ("flow", "plain"))
                 words = ["--source", "neiss", "--input", path, "--limit", count, "--store", theirs, "--run-id", "r"]
                 words = [*words, "--model", model_of(options), *(["--api-base", address] if address else [])]
-                ended = taken([[*MILL, "run", "generate", *words, "--json"], report_on(theirs)], KEY)
+                ended = taken([*MILL, "run", "generate", *words, "--json"], KEY)
                 plain.append(Taken(*ended, run_seconds(theirs)))
                 before = rows_in(database)
                 flow_words = ["--flow", path, count, ours, "r", model_of(options), address or ""]
-                ended = taken([[sys.executable, __file__, *flow_words]], {**environment, **KEY})
+                ended = taken([sys.executable, __file__, *flow_words], {**environment, **KEY})
                 lag, after = settled(database)
                 flow.append(Taken(*ended, run_seconds(ours)))
                 lags.append(lag)
@@ -131,11 +131,6 @@ def asked(options):
     return "the offline author" if options.latency is None else f"a server that answers after {options.latency:g} s"
 
 
-def report_on(store):
-    """The command that writes the page which the flow writes at its end."""
-    return [*MILL, "report", "--store", store, "--run", "r", "--out", store.with_name(f"{store.name}-report"), "--json"]
-
-
 @contextmanager
 def answering(options):
     """The address of a model's server; None without one."""
@@ -150,21 +145,20 @@ def answering(options):
             process.terminate()
 
 
-def taken(commands, environment):
-    """Run a side in processes of its own, one after the other; seconds by the clock, and of a processor."""
+def taken(command, environment):
+    """Run a side in a process of its own; seconds by the clock, and of a processor."""
     before, started = spent(), time.perf_counter()
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("HAZARDMILL_", "PREFECT_"))}
-    for command in commands:
-        done = subprocess.run(
-            [str(word) for word in command],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=PROJECT,
-            env={**settings, "PYTHONPATH": str(PROJECT), "DO_NOT_TRACK": "1", **environment},
-        )
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(map(str, command))} failed: {done.stderr.strip()[-800:]}")
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PROJECT,
+        env={**settings, "PYTHONPATH": str(PROJECT), "DO_NOT_TRACK": "1", **environment},
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} failed: {done.stderr.strip()[-800:]}")
     return time.perf_counter() - started, spent() - before
 
 
@@ -191,8 +185,8 @@ def same(ours, theirs):
 
 
 @contextmanager
-def server(home):
-    """A Prefect server of its own: what its clients need in the environment, and where its database is."""
+def server(home, **settings_of_server):
+    """A Prefect server of its own: what its clients need in the environment, and where its database is by default."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
     quiet = {"PREFECT_HOME": str(home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
@@ -211,7 +205,7 @@ def server(home):
     ]
     settings = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**settings, **quiet}
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**settings, **quiet, **settings_of_server}
     ) as process:
         try:
             await_health(address, process)
