@@ -1,20 +1,16 @@
 """``killed_run`` with points on either side of the wire, for many workers: they are forked from one warm process.
 
-Reads jobs from standard input, one JSON object a line: ``report``, ``point``, ``occurrence`` and ``words`` as
-``killed_run`` takes them. Answers with a line when the worker and all that it left have ended. What the worker says
-goes to the report's ``.out`` and ``.err``. litellm takes seconds to import, and is imported once.
+It takes its jobs as ``killed_run.serve`` says. litellm takes seconds to import, and is imported once.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from e2e.killed_run import Points, keep, lay_points
+from e2e.killed_run import Points, lay_points, send_output_to_files, serve
 
 if TYPE_CHECKING:
     from hazardmill.llm.ledger import CallAttempt, PendingAttempt
@@ -25,8 +21,7 @@ def begin(report: Path, points: Points) -> None:
     """In the worker: send what it says to files, and put points where ``killed_run`` has them and at each attempt."""
     from hazardmill.llm.backends.litellm import LitellmBackend
 
-    for descriptor, name in ((0, os.devnull), (1, report.with_suffix(".out")), (2, report.with_suffix(".err"))):
-        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
+    send_output_to_files(report)
     # First, so that points lie outside: who dies after an answer was read has noted that it was.
     note_answers(report.with_suffix(".answers"))
     lay_points(points)
@@ -67,19 +62,7 @@ def main() -> None:
     from hazardmill.llm.backends.litellm import load_litellm
 
     load_litellm()
-    keeper = os.getpid()
-    for line in sys.stdin:
-        job = json.loads(line)
-        report = Path(job["report"])
-        try:
-            keep(report, job["point"], job["occurrence"], job["words"], lambda points, to=report: begin(to, points))
-        except BaseException:
-            if os.getpid() == keeper:
-                raise
-            # A worker must not come back from here, and take over the keeper's jobs.
-            traceback.print_exc()
-            os._exit(70)
-        print("done", flush=True)
+    serve(begin)
 
 
 if __name__ == "__main__":

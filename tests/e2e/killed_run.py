@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -161,13 +162,20 @@ def wait_for_orphans() -> list[int]:
         signal.alarm(0)
 
 
-def keep(report: Path, point: str, occurrence: int, words: list[str], begin: Callable[[Points], None]) -> None:
+def keep(
+    report: Path,
+    point: str,
+    occurrence: int,
+    words: list[str],
+    begin: Callable[[Points], None],
+    do: Callable[[list[str]], int] = work,
+) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     points = Points(point, occurrence)
     worker = os.fork()
     if not worker:
         begin(points)
-        status = work(words)
+        status = do(words)
         report.with_suffix(".passed").write_text(json.dumps(points.passed))
         sys.stdout.flush()
         sys.stderr.flush()
@@ -175,6 +183,37 @@ def keep(report: Path, point: str, occurrence: int, words: list[str], begin: Cal
     _, status = os.waitpid(worker, 0)
     seen = {"status": os.waitstatus_to_exitcode(status), "left": wait_for_orphans()}
     report.write_text(json.dumps(seen))
+
+
+def send_output_to_files(report: Path) -> None:
+    """In a worker of ``serve``: what it says goes to the report's ``.out`` and ``.err``."""
+    for descriptor, name in ((0, os.devnull), (1, report.with_suffix(".out")), (2, report.with_suffix(".err"))):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
+
+
+def serve(begin: Callable[[Path, Points], None], do: Callable[[list[str]], int] = work) -> None:
+    """Keep many workers, one after the other, forked from this process: what it has imported is imported once.
+
+    Reads jobs from standard input, one JSON object a line: ``report``, ``point``, ``occurrence`` and ``words`` as the
+    command of this module takes them. Answers with a line when the worker and all that it left have ended.
+
+    Args:
+        begin: Called in the worker with the report and the points, before its work.
+        do: Its work, given the words; returns the exit code.
+    """
+    keeper = os.getpid()
+    for line in sys.stdin:
+        job = json.loads(line)
+        report = Path(job["report"])
+        try:
+            keep(report, job["point"], job["occurrence"], job["words"], functools.partial(begin, report), do)
+        except BaseException:
+            if os.getpid() == keeper:
+                raise
+            # A worker must not come back from here, and take over the keeper's jobs.
+            traceback.print_exc()
+            os._exit(70)
+        print("done", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,16 @@ that depends on when it was asked, and two runs that ask the same would not have
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from e2e.keeper import Ended, Keeper, keeping
 from e2e.over_http import KEY, inputs
 from hazardmill.llm.ledger import IN_FLIGHT
 from hazardmill.store.store import Store
@@ -26,7 +25,6 @@ from hazardmill.testing.llm_server.server import offline_answer
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
-TESTS = Path(__file__).resolve().parent.parent
 SEED = 11
 RECORDS = {"bddl": 4, "virtualhome": 4}
 CONCURRENCY = 3
@@ -91,13 +89,6 @@ class Answers:
         )
 
 
-@dataclass(frozen=True)
-class Ended:
-    status: int
-    passed: dict[str, int]
-    err: str
-
-
 class Provider:
     """A server that outlives runs, with what it was asked by the messages, by which the ledger knows it too."""
 
@@ -114,45 +105,17 @@ def messages_of(messages: list[dict[str, str]]) -> str:
     return json.dumps([[message["role"], message["content"]] for message in messages])
 
 
-class Keeper:
-    """Runs commands that may be killed, in workers forked from one warm process."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def act(self, folder: Path, *words: object, point: str = "none", occurrence: int = 0) -> Ended:
-        report = folder / "report.json"
-        passed = report.with_suffix(".passed")
-        passed.unlink(missing_ok=True)
-        job = {"report": str(report), "point": point, "occurrence": occurrence, "words": [*map(str, words)]}
-        print(json.dumps(job), file=self._process.stdin, flush=True)
-        assert self._process.stdout.readline() == "done\n", self._process.poll()
-        seen = json.loads(report.read_text())
-        assert seen["left"] == [], "it left processes behind"
-        counted = json.loads(passed.read_text()) if passed.exists() else {}
-        return Ended(seen["status"], counted, report.with_suffix(".err").read_text())
-
-    def generate(self, folder: Path, project: Path, address: str, **fatal: object) -> Ended:
-        samples = {source: project / "sources" / source / "sample" for source in RECORDS}
-        words = ["run", "generate", *inputs(samples, RECORDS), "--store", folder / "store", "--run-id", "r", "--json"]
-        words += ["--model", "deepseek/deepseek-chat", "--api-base", address]
-        return self.act(folder, *words, "--wave-size", 4, "--concurrency", CONCURRENCY, **fatal)
+def generate(keeper: Keeper, folder: Path, project: Path, address: str, **fatal: Any) -> Ended:
+    samples = {source: project / "sources" / source / "sample" for source in RECORDS}
+    words = ["run", "generate", *inputs(samples, RECORDS), "--store", folder / "store", "--run-id", "r", "--json"]
+    words += ["--model", "deepseek/deepseek-chat", "--api-base", address]
+    return keeper.act(folder / "report.json", *words, "--wave-size", 4, "--concurrency", CONCURRENCY, **fatal)
 
 
 @pytest.fixture(scope="module")
 def keeper():
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)]),
-        "DEEPSEEK_API_KEY": KEY,
-    }
-    command = [sys.executable, "-m", "e2e.killed_over_http"]
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield Keeper(process)
-        process.stdin.close()
-        assert process.wait() == 0
+    with keeping("e2e.killed_over_http", {"DEEPSEEK_API_KEY": KEY}) as keeper:
+        yield keeper
 
 
 @dataclass(frozen=True)
@@ -169,7 +132,7 @@ def whole(keeper, project, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     provider = Provider()
     with provider.server as server:
-        ended = keeper.generate(folder, project, server.address)
+        ended = generate(keeper, folder, project, server.address)
         asked = len(server.attempts)
     assert ended.status == 0, ended.err
     store = Store.open(folder / "store")
@@ -188,13 +151,13 @@ def test_a_run_over_http_killed_at(point, draw, whole, keeper, project, tmp_path
     occurrence = random.Random(f"{SEED} {point} {draw}").randint(1, max(1, whole.passed[point] * 3 // 4))
     provider = Provider()
     with provider.server as server:
-        killed = keeper.generate(tmp_path, project, server.address, point=point, occurrence=occurrence)
+        killed = generate(keeper, tmp_path, project, server.address, point=point, occurrence=occurrence)
         assert killed.status == -signal.SIGKILL, (killed.status, killed.err)
         store = Store.open(tmp_path / "store")
         calls = store.rows("llm_calls")
         seen_before = provider.seen.copy()
         answers = Answers.of(tmp_path, seen_before, calls)
-        resumed = keeper.act(tmp_path, "run", "resume", "r", "--store", store.path, "--json")
+        resumed = keeper.act(tmp_path / "report.json", "run", "resume", "r", "--store", store.path, "--json")
         assert resumed.status == 0, resumed.err
         attempts = server.attempts
 
