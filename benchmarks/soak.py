@@ -1,11 +1,16 @@
 """Whether a jail that runs thousands of drafts, hostile ones among them, leaves anything behind or grows.
 
     python benchmarks/soak.py [--drafts N] [--hostile SHARE]
+    python benchmarks/soak.py --kills N [--seed S]
 
 Runs N drafts (20,000) through one jail, as a run does: several at a time, in one process. One in twenty is hostile and
 goes to the jail past the policy; each kind must end as it should, and each honest draft as it did the first time, or
 the run ends with an error. Then it counts what is left: processes, descriptors, files in the scratch folder; and
 compares the memory of this process, and of the jail's own if it has one, in the first and the last tenth.
+
+With --kills, runs are soaked instead: the same few records by the command line, by the flow and by two shards, each
+killed at N points, which a seed draws from the writes, fsyncs and requests of an undisturbed run, and resumed. Each
+must end with the digest of the undisturbed run, and pay twice for nothing but what was in flight.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.execute import execute
 from hazardmill.sandbox.jail import Jail, JailFailure, Limits
 
+PROJECT = Path(__file__).resolve().parent.parent
+sys.path.append(str(PROJECT / "tests"))  # killing is the tests'
 GROWTH = 1.10
 WALL_SECONDS = 2.0
 SAMPLES = 200
@@ -60,8 +67,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--drafts", type=int, default=20_000)
     parser.add_argument("--hostile", type=float, default=0.05, help="share of hostile drafts (0.05)")
+    parser.add_argument("--kills", type=int, help="points of each way at which to kill a run; no drafts then")
+    parser.add_argument("--seed", type=int, default=1, help="draws the points (1)")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
+    if options.kills:
+        return kill_runs(options.kills, options.seed)
     # What a draft leaves behind when its parent ends becomes ours, where it can be counted.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
@@ -94,6 +105,42 @@ def main():
         soak.growth(whose, what) for whose in ("this process", "the jail's process") for what in ("MB", "descriptors")
     ]
     return 0 if all(good) and not any(left.values()) else 1
+
+
+def kill_runs(count, seed):
+    """Kill and resume runs of each way; 0 if all ended as the undisturbed one."""
+    from e2e.drawn_kills import WAYS, mill
+
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}, seed {seed}")
+    summary, contents, good = [], [], True
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "prefect").mkdir()
+        with mill(PROJECT, folder / "prefect") as works:
+            for way in WAYS:
+                whole = works.undisturbed(way, folder / way)
+                contents.append(whole.content)
+                print(f"\n{way}: {whole.count:,} points, of which {count} are drawn")
+                verdicts = []
+                for number, point in enumerate(whole.draw(count, f"{seed} {way}")):
+                    verdicts.append(works.kill(way, point, whole, folder / f"{way}-{number}"))
+                    print(f"  {verdicts[-1]}")
+                good = good and not any(verdict.wrong for verdict in verdicts)
+                summary.append((way, verdicts))
+    print()
+    for way, verdicts in summary:
+        equal, twice, again, in_flight = (
+            sum(getattr(verdict, name) for verdict in verdicts) for name in ("equal", "twice", "again", "in_flight")
+        )
+        wrong = sum(bool(verdict.wrong) for verdict in verdicts)
+        print(
+            f"{way}: {len(verdicts)} killed and resumed, {equal} with equal digest, {wrong} with something wrong; "
+            f"{in_flight} requests in flight, {again} asked again, {twice} paid twice; "
+            f"median {statistics.median(verdict.seconds for verdict in verdicts):.1f} s"
+        )
+    same = all(content == contents[0] for content in contents)
+    print(f"the content of all ways is equal (goal): {reached(same)}")
+    return 0 if good and same else 1
 
 
 def order(count, share, honest):
