@@ -6,9 +6,8 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo-out
-WORKERS ?= 2
-# Of the tests that need more, many wait for servers and for processes to end.
-FULL_WORKERS ?= 3
+# Of tests at once: one more than two cores, because many wait for disks, servers and processes.
+WORKERS ?= 3
 PORT ?= 4200
 POOL := mill
 
@@ -45,7 +44,7 @@ test: dev engines
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not full"
 
 test-full: dev engines validators
-	$(BIN)/python -m pytest -n $(FULL_WORKERS) --dist loadfile -m full
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m full
 
 # Validators that cannot live beside our own packages: cffconvert wants a jsonschema of before 4.
 validators: $(VENV)/cffconvert/.installed

@@ -147,6 +147,7 @@ def named(number: int) -> tuple[str, dict[str, Any]]:
     return KETTLE.replace("Pantry", f"Pantry_{number}"), {"task_id": f"kettle_{number}", "danger_formalization": {}}
 
 
+@pytest.mark.full
 def test_a_hundred_folders_over_two_processes_come_in_their_order(despite: Import, tmp_path: Path) -> None:
     for number in range(100):
         make_folder(tmp_path / "tree" / f"{number:04}", *named(number))

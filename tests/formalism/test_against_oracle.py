@@ -66,6 +66,7 @@ def test_verdicts_and_safety_intention_equal_the_oracles(examples):
     assert rare >= 10 * examples / 900
 
 
+@pytest.mark.full
 def test_optimal_plans_equal_the_oracles():
     counts = Counter()
 

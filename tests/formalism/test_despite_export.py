@@ -348,6 +348,7 @@ def beyond_the_package(folder: Path, document: Document) -> tuple[set[str], set[
     return lacks
 
 
+@pytest.mark.full
 def test_another_package_reads_the_pddl(exported: Path, sayable: dict[str, Document]) -> None:
     # It builds its grammar for every file.
     some = [name for name in sayable if not name.startswith("random")] + [f"random{n:03}" for n in range(0, 165, 5)]
@@ -446,6 +447,7 @@ def test_what_the_offline_author_wrote_says_so_in_every_file() -> None:
     ast.parse(files["code.py"])
 
 
+@pytest.mark.full
 def test_the_same_task_gives_the_same_bytes(project: Path) -> None:
     script = (
         "import hashlib, json; from tests.formalism.test_despite_export import *;"

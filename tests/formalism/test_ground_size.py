@@ -90,6 +90,7 @@ def scaled() -> dict[str, Document]:
     return {each.name: task(36, fluents, [each]) for each in (put, rise, fork)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", scaled())
 def test_what_is_ground_takes_no_more_than_was_worked_out(kind):
     document = scaled()[kind]

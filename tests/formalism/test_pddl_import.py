@@ -116,6 +116,7 @@ def test_the_reference_tasks_give_the_expected_verdicts(reference, task):
         assert {key: found[key] for key in wanted} == wanted, row["plan_id"]
 
 
+@pytest.mark.full
 def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
     script = (
         "import json, pathlib, sys\n"

@@ -242,6 +242,7 @@ def endangered(draw):
     return task
 
 
+@pytest.mark.full
 def test_redundant_literals_equal_the_oracles():
     tally = Counter()
 

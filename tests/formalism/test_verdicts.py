@@ -47,6 +47,7 @@ def test_reference_plans(reference, name):
         assert {key: getattr(found, key) for key in keys} == {key: row[key] for key in keys}, row
 
 
+@pytest.mark.full
 def test_all_expectations_hold_under_ten_hash_seeds(reference, project):
     command = [sys.executable, "-m", "tests.formalism.reference_tasks", str(reference)]
     printed = set()

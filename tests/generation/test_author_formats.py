@@ -62,6 +62,7 @@ def told(done: RecordResult) -> tuple[object, ...]:
     return done.record.record_id, done.outcome, drafts[-1:], len(drafts), done.reason
 
 
+@pytest.mark.full
 def test_the_same_tasks_come_of_both(both: tuple[list[RecordResult], list[RecordResult]]) -> None:
     python, document = both
     assert [told(done) for done in python] == [told(done) for done in document]

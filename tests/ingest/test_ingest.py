@@ -182,6 +182,7 @@ def test_a_selection_changes_no_reject(files: list[list[tuple[str, str]]]) -> No
     assert rejects(None) == rejects({"letters": "b"})
 
 
+@pytest.mark.full
 def test_memory_holds_no_records(tmp_path: Path) -> None:
     class Wide(Listed):
         def read(self, file: InputFile) -> Iterator[Item]:

@@ -62,6 +62,7 @@ def test_the_first_in_record_order_keeps_it_and_a_duplicate_is_nobodys_twin() ->
     assert pool.add("fourth", soup(), {"robot_task": "a b c d e f g v i j"}) == Duplicate("first", 0.9)
 
 
+@pytest.mark.full
 def test_a_pool_comes_back_from_what_was_kept(run_rows: list[dict[str, Any]]) -> None:
     random = Random(12)
     given = []

@@ -260,6 +260,7 @@ def changed(document: Task, random: Random) -> Task | None:
 # Done when
 
 
+@pytest.mark.full
 def test_two_hundred_tasks_are_found_again_however_they_are_called(run_tasks: list[Task]) -> None:
     random = Random(10)
     tasks = [*run_tasks, *(drawn(random) for _ in range(250 - len(run_tasks)))]
@@ -411,6 +412,7 @@ def test_bliss_agrees_on_regular_documents() -> None:
     assert len(judged_alike([*REGULAR.values(), *again])) == len(REGULAR)
 
 
+@pytest.mark.full
 def test_bliss_agrees_on_random_graphs_of_equal_degrees() -> None:
     random = Random(3)
     documents = []

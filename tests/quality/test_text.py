@@ -252,6 +252,7 @@ def test_recall_against_brute_force_on_tasks(run_texts: list[str]) -> None:
     assert pairs > 200 and recall >= 0.98
 
 
+@pytest.mark.full
 def test_every_hash_seed_gives_the_same_answers(project) -> None:
     script = """
 import json

@@ -197,6 +197,7 @@ def test_the_manifest_lists_every_file_and_counts_every_row(built: Path) -> None
 # The same bytes
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("seed", "folder", "jobs", "zone"),
     [("2", "b/c", 2, "America/Lima"), pytest.param("1", "a", 1, "Asia/Tokyo", marks=pytest.mark.full)],
@@ -371,6 +372,7 @@ def test_what_is_there_is_never_written_over(model_store: Store, options: Option
     assert (tmp_path / "file").read_text() == "mine" and not list((tmp_path / "folder").iterdir())
 
 
+@pytest.mark.full
 def test_a_killed_build_leaves_no_release_and_the_next_one_takes_its_place(
     built: Path, model_store: Store, options: Options, tmp_path: Path
 ) -> None:
@@ -416,6 +418,7 @@ def test_tasks_stay_in_the_splits_of_the_parent(
     assert made.manifest.parent.model_dump() == {"version": "1.0.0", "manifest_sha256": read_manifest(built).sha256()}
 
 
+@pytest.mark.full
 def test_a_group_that_comes_back_goes_where_it_was(
     built: Path, model_store: Store, options: Options, tmp_path: Path
 ) -> None:

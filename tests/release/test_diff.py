@@ -136,6 +136,7 @@ def test_a_built_release_is_compared_with_all_its_configs(built: Path) -> None:
 NUMBERS = st.dictionaries(st.integers(0, 12), st.tuples(st.sampled_from(["train", "test"]), st.sampled_from("ab")))
 
 
+@pytest.mark.full
 @settings(max_examples=12)
 @given(NUMBERS.filter(bool), NUMBERS.filter(bool))
 def test_what_came_one_way_went_the_other_way(

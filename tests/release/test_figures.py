@@ -69,6 +69,7 @@ def test_losses_are_told_in_the_order_of_the_way() -> None:
     ]
 
 
+@pytest.mark.full
 def test_the_same_facts_give_the_same_bytes_in_every_process(tmp_path: Path, drawn_anew: None) -> None:
     script = tmp_path / "draw.py"
     script.write_text(

@@ -150,6 +150,7 @@ def test_a_claim_that_does_not_hold_is_found_though_the_certificate_says_so(rele
 # Workers
 
 
+@pytest.mark.full
 def test_neither_workers_nor_the_order_change_the_result(every: Release) -> None:
     here = every.copy()
     for place, row in enumerate(here.rows):

@@ -48,6 +48,7 @@ def test_unified_planning_reads_every_task(tasks):
         assert {fluent.name for fluent in problem.fluents} == {fluent.name for fluent in task.document.fluents}
 
 
+@pytest.mark.full
 def test_the_package_pddl_reads_tasks_of_every_source(some, tmp_path):
     for task in some:
         for name, text in (("domain", task.domain_pddl), ("problem", task.problem_pddl)):

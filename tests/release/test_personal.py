@@ -365,6 +365,7 @@ def test_of_generated_reports_nothing_is_found(tmp_path: Path) -> None:
     assert found_in(items) == {}
 
 
+@pytest.mark.full
 def test_of_real_reports_only_dates_that_are_dates(reference: Path) -> None:
     items = records(reference / "data" / "neiss")
     assert len(items) >= 10_000

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from hazardmill.report.html import render_report
 from hazardmill.report.markdown import render_markdown
 from hazardmill.report.report_data import gather
@@ -10,6 +12,7 @@ from .pages import Tables
 from .support import call, connect, mill, outcome, task
 
 
+@pytest.mark.full
 def test_two_renders_of_a_real_store_are_the_same_bytes(offline_store: Store) -> None:
     pages = []
     for _ in range(2):

@@ -311,6 +311,7 @@ def many(number: int) -> dict[str, list[Row]]:
     return tables
 
 
+@pytest.mark.full
 def test_the_last_twenty_runs_are_told_and_pages_stay_small(tmp_path: Path) -> None:
     found = by_key(stored(tmp_path, many(23)), "run-22")
     assert list(found) == ["run-run-22", "cost-bddl", "funnel-bddl", "cost-neiss", "funnel-neiss", "cost-all"]

@@ -88,6 +88,7 @@ def figures(past: Past) -> tuple[Any, ...]:
     return (spent.attempts, spent.usd.sum, spent.usd_upper.sum, spent.cache_hit_share, spent.whole.sum, past.tasks)
 
 
+@pytest.mark.full
 @settings(max_examples=25)
 @given(attempts, using)
 def test_it_adds_up_as_the_report_does(made: list[tuple[Any, ...]], used: list[tuple[Any, ...]]) -> None:

@@ -106,6 +106,7 @@ def test_standalone_figures_have_fixed_colours_on_white(figures: dict[str, Figur
         assert base64.b64decode(data).decode() == figure.standalone
 
 
+@pytest.mark.full
 def test_the_bytes_do_not_depend_on_hash_seed_or_on_the_readers_style(project: Path, tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("font.size: 30\naxes.grid: True\n")
     text, drawn = render_markdown(connect(**mill()), ["r"])

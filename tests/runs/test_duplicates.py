@@ -133,6 +133,7 @@ def test_a_row_from_before_there_were_structures_is_nobodys_twin(store: Store) -
     assert near is not None and near.task_id == "new"
 
 
+@pytest.mark.full
 def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(store: Store) -> None:
     """The definition of ``hazardmill dedupe``: what a run kept has no duplicates by it."""
     random = Random(11)

@@ -106,6 +106,7 @@ def test_drafts_come_out_as_the_store_has_them(filled: Store) -> None:
     }
 
 
+@pytest.mark.full
 def test_the_digest_is_that_of_the_verdicts_however_they_are_divided(filled: Store) -> None:
     digests = {all_of(filled, size).digest for size in (3, 100)}
     backwards = sum((recheck(filled, chunk) for chunk in reversed(chunks(filled, size=5))), RecheckSummary())

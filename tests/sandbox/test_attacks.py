@@ -100,6 +100,7 @@ def test_is_contained(
     assert (zygote_of(jail), children_of(zygote)) == (zygote, [])
 
 
+@pytest.mark.full
 def test_all_are_contained_for_an_ordinary_user(
     targets: dict[str, Any], listener: socket.socket, project: Path
 ) -> None:

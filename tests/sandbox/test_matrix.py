@@ -91,6 +91,7 @@ OF_ORDINARY_USERS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("user", ["whoever runs this", pytest.param("ordinary", marks=pytest.mark.full)])
 def test_what_each_layer_stops(user: str, targets: dict[str, Any], listener: socket.socket, project: Path) -> None:
     run = subprocess.run(

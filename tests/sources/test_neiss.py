@@ -212,6 +212,7 @@ def test_a_row_in_place_of_the_header_is_not_quoted(separator: str, tmp_path: Pa
     assert not [text for text in (*CASES.WITHHELD, CASES.GOOD["Narrative_1"]) if text in reject.message]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "changes",
     [{"Age": " " * 500_000 + "7"}, {"Product_1": " " * 500_000 + "464"}, {"Narrative_1": "FELL" * 200_000}],

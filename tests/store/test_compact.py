@@ -115,6 +115,7 @@ def test_large_parts_stay_where_they_are_and_keep_their_place(store: Store) -> N
     assert store.compact(target=2 * size).commits == 0
 
 
+@pytest.mark.full
 @settings(max_examples=15)
 @given(
     commits=st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), max_size=4), max_size=6),

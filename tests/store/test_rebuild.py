@@ -311,6 +311,7 @@ def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(
     assert {file for file, _ in quarantined(store)} >= {f"journal/{segment.name}"}
 
 
+@pytest.mark.full
 @settings(max_examples=12)
 @given(
     spoilt=st.sets(st.tuples(st.sampled_from([table.name for table in MADE]), st.integers(0, 2)), max_size=4),

@@ -195,6 +195,7 @@ def test_what_has_to_be_known_to_read_the_figures_is_said(tmp_path: Path) -> Non
     assert "1 of 2 tasks are offline-authored" in render_page(contents)
 
 
+@pytest.mark.full
 def test_the_same_results_give_the_same_bytes_with_any_hash_seed(whole: EvaluationReport, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
     ended = subprocess.run(

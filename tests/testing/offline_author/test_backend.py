@@ -64,6 +64,7 @@ for name, context in CONTEXTS.items():
 """
 
 
+@pytest.mark.full
 def test_answers_do_not_depend_on_the_hash_seed(project):
     outputs = {
         subprocess.run(
