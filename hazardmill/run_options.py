@@ -136,12 +136,12 @@ class AccessOptions(FrozenModel):
     ] = None
     requests_per_minute: Annotated[
         int | None,
-        Field(ge=1, description="Maximum number of requests per minute."),
+        Field(ge=1, description="Maximum number of requests per minute, of all runs that share a budget."),
         RunOption(unset="no limit", alters_result=False),
     ] = None
     tokens_per_minute: Annotated[
         int | None,
-        Field(ge=1, description="Maximum number of tokens per minute, in and out."),
+        Field(ge=1, description="Maximum number of tokens per minute, in and out, of all runs that share a budget."),
         RunOption(unset="no limit", alters_result=False),
     ] = None
     attempt_timeout: Annotated[
@@ -177,7 +177,8 @@ class AccessOptions(FrozenModel):
         Field(
             ge=1,
             le=1000,
-            description="Maximum number of records or tasks worked on, and of requests under way, at the same time.",
+            description="Maximum number of records or tasks worked on at the same time, and of requests under way of "
+            "all runs that share a budget.",
         ),
         RunOption(alters_result=False),
     ] = 8

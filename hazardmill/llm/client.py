@@ -9,7 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -32,7 +32,7 @@ from hazardmill.llm.ledger import REFUSED_REQUEST, CallAttempt, Ledger, LedgerAn
 from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.llm.limits.budget import Budget, Reservation
 from hazardmill.llm.limits.limiter import Limiter, Slot
-from hazardmill.llm.limits.shared_limits import SharedLimits, SharedPlace
+from hazardmill.llm.limits.shared_limits import SharedLimits
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
@@ -74,7 +74,7 @@ class Client:
         backend: Who answers.
         ledger: Where attempts are recorded and earlier answers are found.
         limiter: Limits requests under way, requests per minute and tokens per minute.
-        shared_limits: Limits the same for several processes together; null if this one asks alone.
+        shared_limits: Keeps the same limits over several processes; null if this one asks alone.
         prices: Prices of the models.
         budget: What may be spent; null for no limit.
         breaker: Makes the circuit breaker of one model; nothing more is sent to a model whose breaker has opened.
@@ -235,7 +235,7 @@ class Client:
         # An attempt that ends before anything is sent costs nothing.
         cost: float | None = 0.0
         try:
-            async with self._slot(sent, deadline) as (slot, place):
+            async with self._slot(sent, deadline, breaker) as slot:
                 breaker.check()
                 self._check_open(sent)
                 number = self._ledger.number(identity)
@@ -245,7 +245,7 @@ class Client:
                 ended = await self._send(attempt, number, sent, deadline)
                 # An answer goes to the ledger before anything else happens, in particular before any await.
                 handed, cost = (None, cost) if ended.completion is None else self._hand_over(ended, upper, number)
-                _settle(slot, place, ended)
+                _settle(slot, ended)
             breaker.note(ended.error, request)
             if ended.completion is not None and self._budget is not None:
                 self._budget.learn(sent, ended.completion.usage)
@@ -333,15 +333,15 @@ class Client:
         return reservation
 
     @asynccontextmanager
-    async def _slot(self, sent: Request, deadline: _Deadline) -> AsyncIterator[tuple[Slot, SharedPlace | None]]:
+    async def _slot(self, sent: Request, deadline: _Deadline, breaker: Breaker) -> AsyncIterator[Slot]:
         queued = self._clock()
-        tokens = _estimate(sent)
-        async with self._limiter.slot(tokens) as slot, self._shared_place(tokens) as place:
-            deadline.excuse(self._clock() - queued)
-            yield slot, place
 
-    def _shared_place(self, tokens: int) -> AbstractAsyncContextManager[SharedPlace | None]:
-        return nullcontext() if self._shared_limits is None else self._shared_limits.place(tokens)
+        def abandoned() -> bool:
+            return self._closing.is_set() or breaker.is_open
+
+        async with self._limiter.slot(_estimate(sent), self._shared_limits, abandoned) as slot:
+            deadline.excuse(self._clock() - queued)
+            yield slot
 
     async def _complete(self, sent: Request, deadline: _Deadline) -> Completion:
         try:
@@ -448,8 +448,8 @@ def _estimate(request: Request) -> int:
     return prompt_bytes(request) // _BYTES_A_TOKEN + (max_tokens(request) or 0)
 
 
-def _settle(slot: Slot, place: SharedPlace | None, ended: CallAttempt) -> None:
-    """Report to the limiters how the attempt ended and how many tokens it used; if unknown, the estimate stays."""
+def _settle(slot: Slot, ended: CallAttempt) -> None:
+    """Report to the limiter how the attempt ended and how many tokens it used; if unknown, the estimate stays."""
     if isinstance(ended.error, RateLimited):
         slot.note_refusal(ended.error.retry_after)
     if ended.completion is None:
@@ -457,9 +457,7 @@ def _settle(slot: Slot, place: SharedPlace | None, ended: CallAttempt) -> None:
     slot.note_answer()
     usage = ended.completion.usage
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
-        for each in (slot, place):
-            if each is not None:
-                each.settle(usage.prompt_tokens + usage.completion_tokens)
+        slot.settle(usage.prompt_tokens + usage.completion_tokens)
 
 
 def _clean_error(error: BaseException, request: Request) -> BaseException:

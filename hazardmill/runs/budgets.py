@@ -90,6 +90,8 @@ def open_shared_limits(store: Store, run_id: str, access: ModelAccess) -> Iterat
         access: Its limits and the budget's name.
 
     Raises:
+        UsageError: The budget's name cannot be part of a file name.
+        StoreLocked: Another process keeps the limits as this run.
         StoreError: The file of the limits cannot be read or written.
     """
     if access.budget_id is None or access.backend != "litellm" or store.is_in_bucket:

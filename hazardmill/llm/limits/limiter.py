@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Final
 
-WINDOW_S: Final = 60.0
+from hazardmill.llm.limits.shared_limits import WINDOW_S, SharedLimits
+
 _LONGEST_SLEEP_S: Final = 1.0
 """A settled request frees tokens before its minute is over, so waiters look again this often."""
 
@@ -32,10 +33,13 @@ class Slot:
         number: How many requests were admitted before it.
     """
 
-    __slots__ = ("_limiter", "at", "number", "tokens")
+    __slots__ = ("_limiter", "_shared", "at", "number", "tokens")
 
-    def __init__(self, limiter: Limiter, at: float, tokens: int, number: int) -> None:
+    def __init__(
+        self, limiter: Limiter, at: float, tokens: int, number: int, shared: tuple[SharedLimits, int] | None
+    ) -> None:
         self._limiter = limiter
+        self._shared = shared
         self.at = at
         self.tokens = tokens
         self.number = number
@@ -43,6 +47,9 @@ class Slot:
     def settle(self, tokens: int) -> None:
         """Replace the estimate by the number of tokens that the provider counted."""
         self._limiter._correct(self, tokens)
+        if self._shared is not None:
+            limits, place = self._shared
+            limits.settle(place, tokens)
 
     def note_answer(self) -> None:
         """Report that the provider accepted the request."""
@@ -55,6 +62,8 @@ class Slot:
             retry_after: Seconds that the provider asked clients to wait; null if it named none.
         """
         self._limiter._reduce(self, retry_after)
+        if self._shared is not None and retry_after is not None:
+            self._shared[0].hold(min(retry_after, self._limiter._longest_hold_s))
 
 
 class Limiter:
@@ -104,6 +113,7 @@ class Limiter:
         self._window: deque[Slot] = deque()
         self._used = 0
         self._admitted = 0
+        self._under_way = 0
         self._uncut_from = 0
         """Number of the first slot that was admitted after the last reduction."""
         self._held_until = float("-inf")
@@ -145,6 +155,7 @@ class Limiter:
         """Empty the limiter: its event loop is closed, with everything that ran or waited there."""
         self._gate = asyncio.Lock()
         self._places = self._places.vacate()
+        self._under_way = 0
         return self
 
     @property
@@ -153,25 +164,48 @@ class Limiter:
         return self._places.limit
 
     @asynccontextmanager
-    async def slot(self, tokens: int = 0) -> AsyncIterator[Slot]:
+    async def slot(
+        self, tokens: int = 0, shared: SharedLimits | None = None, abandoned: Callable[[], bool] = lambda: False
+    ) -> AsyncIterator[Slot]:
         """Wait for a slot and hold it for the body.
 
         Args:
             tokens: Tokens that the request may use, prompt and answer together.
+            shared: Limits to keep besides, together with other processes.
+            abandoned: Whether nothing is going to be sent. From then on, those who wait are let through, as long as
+                the body sends nothing.
 
         Yields:
             The slot, which counts for ``tokens`` tokens until it is settled.
-        """
-        async with self._places.one():
-            # Places and gate both serve in order of arrival, so the one who sleeps at the gate is next in line.
-            async with self._gate:
-                while (wait := self._wait(tokens)) > 0:
-                    await self._sleep(min(wait, _LONGEST_SLEEP_S))
-                slot = self._admit(tokens)
-            yield slot
 
-    def _admit(self, tokens: int) -> Slot:
-        slot = Slot(self, self._clock(), tokens, self._admitted)
+        Raises:
+            StoreError: The file of the shared limits cannot be written, or it is damaged.
+        """
+        place: int | None = None
+        async with self._places.one():
+            try:
+                # Places and gate both serve in order of arrival, so the one who sleeps at the gate is next in line.
+                async with self._gate:
+                    while not abandoned():
+                        if (wait := self._wait(tokens)) > 0:
+                            await self._sleep(min(wait, _LONGEST_SLEEP_S))
+                        elif shared is None or place is not None:
+                            break
+                        else:
+                            # The provider may ask to wait meanwhile: look again.
+                            place = await shared.take(tokens, abandoned)
+                    slot = self._admit(tokens, None if shared is None or place is None else (shared, place))
+                self._under_way += 1
+                try:
+                    yield slot
+                finally:
+                    self._under_way -= 1
+            finally:
+                if shared is not None and place is not None:
+                    shared.leave(place)
+
+    def _admit(self, tokens: int, shared: tuple[SharedLimits, int] | None) -> Slot:
+        slot = Slot(self, self._clock(), tokens, self._admitted, shared)
         self._admitted += 1
         self._window.append(slot)
         self._used += tokens
@@ -191,7 +225,7 @@ class Limiter:
         if slot.number >= self._uncut_from:
             # The others under way were sent at the old rate: their outcome says nothing about the new one.
             self._uncut_from = self._admitted
-            self._places.halve()
+            self._places.halve(self._under_way)
 
     def _wait(self, tokens: int) -> float:
         """Seconds until a request of this size can be admitted, as far as is known now."""
@@ -243,11 +277,11 @@ class _Places:
             self.limit = min(self.limit + 1, self._most)
             self._hand_out()
 
-    def halve(self) -> None:
+    def halve(self, sent: int) -> None:
         self._successes = 0
         # Halve the number under way if that is below the limit: otherwise the first reductions would change nothing.
         # A handful under way, however, says little about how many would be too many.
-        under_way = self._taken if self._taken >= _SEVERAL else self.limit
+        under_way = sent if sent >= _SEVERAL else self.limit
         self.limit = max(1, min(self.limit, under_way) // 2)
 
     async def _take(self) -> None:
