@@ -63,15 +63,21 @@ HOSTILE = {
 """Code, and how the jail may end it."""
 
 
+def count(text):
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--drafts", type=int, default=20_000)
     parser.add_argument("--hostile", type=float, default=0.05, help="share of hostile drafts (0.05)")
-    parser.add_argument("--kills", type=int, help="points of each way at which to kill a run; no drafts then")
+    parser.add_argument("--kills", type=count, help="points of each way at which to kill a run; no drafts then")
     parser.add_argument("--seed", type=int, default=1, help="draws the points (1)")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
-    if options.kills:
+    if options.kills is not None:
         return kill_runs(options.kills, options.seed)
     # What a draft leaves behind when its parent ends becomes ours, where it can be counted.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -51,11 +51,10 @@ async def dedupe(store: Store) -> dict[str, Any]:
 
 
 @task(name="publish", persist_result=False, cache_policy=NO_CACHE)
-def publish_all(store: Store, run_ids: list[str], name: str) -> Path:
-    """Write one report on all the runs, as a page, and announce their results, which the flow ``publish`` shows."""
-    path = write_report(store, run_ids, report_path(store, name))
+def finish_all(store: Store, run_ids: list[str], name: str) -> Path:
+    """Announce the results of the runs, which the flow ``publish`` shows, and write one report on all, as a page."""
     announce(store, name)
-    return path
+    return write_report(store, run_ids, report_path(store, name))
 
 
 def write_views(run: Run) -> None:

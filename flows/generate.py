@@ -30,8 +30,8 @@ Turns the records of a source into **planning tasks with proofs**: extract, auth
   records pays only for what changed.
 - **Every run can be resumed**, after it was killed, cancelled, failed or out of money: *retry* the flow run, or start
   one with its `run_id` (and a larger `budget_usd` if the budget was reached).
-- **Artifacts**: `run-<id>` is this run; `cost-<source>`, `funnel-<source>`, `headline-<source>` and `progress-<source>`
-  show the newest run of the source; `cost-all` shows everything.
+- **Artifacts**: `progress-<source>`, and at the end `stage-<stage>-<source>`. The flow `publish` shows the figures:
+  `run-<id>`, `cost-<source>`, `funnel-<source>`, `headline-<source>`, `cost-all`.
 """
 """The description of the flow in the UI, as Markdown."""
 

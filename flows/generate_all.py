@@ -12,10 +12,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from pydantic import Field
 
-from flows.afterwards import dedupe, publish_all
+from flows.afterwards import dedupe, finish_all
 from flows.endings import BUDGET_REACHED, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.parameters import Records, RunName, SourceName, run_parameters
+from flows.publishing import ANNOUNCED_LATER
 from hazardmill.ingest.sources import list_sources
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import RunConfig
@@ -26,7 +27,7 @@ Turns the records of **several sources** into tasks, then finds duplicates among
 
 - Each source is a flow run of its own; if one fails, the others still finish.
 - To resume with what is left, *retry* this flow run, or start one with its `run_id`; nothing is paid for twice.
-- **Artifacts**: those of each source, `generate-all` (how each ended), `dedupe-all` (duplicates).
+- **Artifacts**: `generate-all` (how each source ended), `dedupe-all` (duplicates). The flow `publish` shows figures.
 """
 
 
@@ -66,13 +67,16 @@ async def generate_all(
             state: State[Any] = await generate(name, path, run_id=f"{root}-{name}", **same, return_state=True)
             return state
 
+    ANNOUNCED_LATER.set(True)
     states = dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
     rows = [{"source": name, "state": state.name, "said": state.message} for name, state in states.items()]
     await acreate_table_artifact(rows, key="generate-all", description=f"Runs {root}-...")
     place = open_store(store, create=True)
     if runs := [f"{root}-{name}" for name in names if run_exists(place, f"{root}-{name}")]:
-        await dedupe(place)
-        publish_all(place, runs, root)
+        try:
+            await dedupe(place)
+        finally:
+            finish_all(place, runs, root)
     return _join_states(root, states)
 
 

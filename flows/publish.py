@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 from prefect import flow, runtime, task
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
@@ -59,8 +59,8 @@ async def publish(
         run_id: Run to publish, whether or not it changed; null publishes all that did.
         days: Days for which a change counts, so that a new server is not filled with figures of long ago.
     """
-    # A worker without a store has nothing to publish: no failure of the hourly schedule.
-    place = open_store(store, create=True)
+    # A worker that has no store yet has nothing to publish, hour after hour; a store that is named must be there.
+    place = open_store(store, create=store is None)
     runs = [run for run in summarize_runs(place) if run.kind == "generate"]
     if run_id is not None:
         due = [run for run in runs if run.run_id == run_id]
@@ -68,70 +68,68 @@ async def publish(
             raise InputError(f"{place.address} has no generation run {run_id}", remedy="see hazardmill run list")
     else:
         since = datetime.now(UTC) - timedelta(days=days)
-        recent = [run for run in runs if _changed(run) >= since]
+        recent = [run for run in runs if _last_change(run) >= since]
         due = choose_due(recent, await _read_published(recent))
-    names, failed = [run.run_id for run in due], []
+    names, failed = list[str](), list[str]()
     for run in due:
         try:
-            await publish_run(place, run.run_id, run.state != "running")
+            await publish_run(place, run)
         except Exception:
             # Its task has logged it; the figures of other runs do not depend on it.
             failed.append(run.run_id)
+        else:
+            names.append(run.run_id)
     if failed:
         return Failed(message=f"not published: {', '.join(failed)}; see their logs", data=names)
     return Completed(message=f"published {', '.join(names) or 'nothing, because no run has changed'}", data=names)
 
 
-@task(name="publish-run", task_run_name="{run_id}", persist_result=False, cache_policy=NO_CACHE)
-async def publish_run(store: Store, run_id: str, page: bool) -> None:
-    """Update all artifacts that show a run, and if wanted its page."""
-    path = report_path(store, run_id)
-    rows = await asyncio.to_thread(panels.headline, store, run_id)
-    names = sorted({item.source for item in Run.load(store, run_id).config.inputs})
-    await acreate_table_artifact(rows, key=key("headline", *names), description=f"Run {run_id}")
-    if page:
-        await asyncio.to_thread(write_report, store, [run_id], path)
-    # Written last: that of the run, which comes first, and by which a run counts as published.
-    for panel in reversed(await asyncio.to_thread(panels.panels, store, run_id, report=path)):
+@task(name="publish-run", task_run_name="{run.run_id}", persist_result=False, cache_policy=NO_CACHE)
+async def publish_run(store: Store, run: RunSummary) -> None:
+    """Update all artifacts that show a run, and write its page unless it is under way."""
+    path = report_path(store, run.run_id)
+    rows = await asyncio.to_thread(panels.headline, store, run.run_id)
+    names = sorted({item.source for item in Run.load(store, run.run_id).config.inputs})
+    await acreate_table_artifact(rows, key=key("headline", *names), description=f"Run {run.run_id}")
+    if run.state != "running":
+        await asyncio.to_thread(write_report, store, [run.run_id], path)
+    own, *others = await asyncio.to_thread(panels.panels, store, run.run_id, report=path)
+    for panel in others:
         await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
+    # Last, because by its description the run counts as published.
+    await acreate_markdown_artifact(key=own.key, markdown=own.markdown, description=describe(run))
 
 
-class Published(NamedTuple):
-    """When a run was last published, and in which state it was."""
+def describe(run: RunSummary) -> str:
+    """Return the description of a run's artifact: its state and its last change, as they were before it was drawn.
 
-    at: datetime
-    description: str
+    A run that changes while it is drawn has another description afterwards, and is published again.
+    """
+    last = _last_change(run).astimezone(UTC)
+    return f"Run `{run.run_id}`: {run.state}, last change {last:%Y-%m-%d %H:%M:%S.%f} UTC"
 
 
-async def _read_published(runs: Sequence[RunSummary]) -> dict[str, Published]:
-    """Return what the server has published of runs, by run; one of which it has nothing is missing."""
-    names, found = {panels.key("run", run.run_id): run.run_id for run in runs}, {}
+def choose_due(runs: Sequence[RunSummary], published: Mapping[str, str]) -> list[RunSummary]:
+    """Return the runs that were never published, or not as they are now.
+
+    Args:
+        runs: Runs of a store.
+        published: Descriptions of the artifacts of runs, by run; one that was never published is missing.
+    """
+    return [run for run in runs if published.get(run.run_id) != describe(run)]
+
+
+def _last_change(run: RunSummary) -> datetime:
+    return max(run.changed, run.paid.last or run.changed)
+
+
+async def _read_published(runs: Sequence[RunSummary]) -> dict[str, str]:
+    """Return the descriptions under which the server has published runs, by run."""
+    names, found = {panels.key("run", run.run_id): run.run_id for run in runs}, dict[str, str]()
     keys = list(names)
     async with get_client() as client:
         for start in range(0, len(keys), _AT_ONCE):
             chosen = ArtifactCollectionFilter(key=ArtifactCollectionFilterKey(any_=keys[start : start + _AT_ONCE]))
             for artifact in await client.read_latest_artifacts(artifact_filter=chosen):
-                if artifact.updated is not None:
-                    found[names[artifact.key]] = Published(artifact.updated, artifact.description or "")
+                found[names[artifact.key]] = artifact.description or ""
     return found
-
-
-def choose_due(runs: Sequence[RunSummary], published: Mapping[str, Published]) -> list[RunSummary]:
-    """Return the runs that changed since they were published, or that are in another state.
-
-    A run that was killed has no time at which it ended; only its state shows that it changed.
-
-    Args:
-        runs: Runs of a store.
-        published: What was published of them, by run; one that never was is missing.
-    """
-
-    def is_due(run: RunSummary) -> bool:
-        last = published.get(run.run_id)
-        return last is None or _changed(run) >= last.at or not last.description.endswith(f": {run.state}")
-
-    return [run for run in runs if is_due(run)]
-
-
-def _changed(run: RunSummary) -> datetime:
-    return max(run.changed, run.paid.last or run.changed)

@@ -7,10 +7,12 @@ import contextlib
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
 from prefect.events import emit_event
+from prefect.logging import get_run_logger
 
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -20,6 +22,9 @@ CHANGED: Final = "hazardmill.run.changed"
 
 ANNOUNCE_EVERY_S: Final = 300.0
 """Seconds between two announcements of a run under way; the server keeps each version of an artifact."""
+
+ANNOUNCED_LATER: Final = ContextVar("ANNOUNCED_LATER", default=False)
+"""Whether the flow around a run announces the results of all its runs together, at its end."""
 
 
 def report_path(store: Store, name: str) -> Path:
@@ -53,7 +58,11 @@ async def announce_regularly(run: Run) -> AsyncIterator[None]:
     async def forever() -> None:
         while True:
             await asyncio.sleep(ANNOUNCE_EVERY_S)
-            announce(run.store, run.run_id)
+            try:
+                announce(run.store, run.run_id)
+            except Exception as error:
+                # No run fails because its figures are late.
+                get_run_logger().warning("the results of run %s were not announced: %r", run.run_id, error)
 
     announcing = asyncio.create_task(forever())
     try:

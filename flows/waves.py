@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from prefect import get_run_logger, runtime, task
+from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from pydantic import BaseModel, Field
@@ -18,7 +18,7 @@ from flows.afterwards import write_views
 from flows.budget import Thresholds, spent_by_others, threshold_emitter
 from flows.endings import complete_run, in_words, is_accident, resumable, stop_run, warn_unrecorded
 from flows.progress import Progress, watch_progress
-from flows.publishing import announce, announce_regularly
+from flows.publishing import ANNOUNCED_LATER, announce, announce_regularly
 from flows.stages import run_as_tasks
 from flows.wave_log import WaveLog
 from hazardmill.errors import BudgetReached
@@ -48,11 +48,10 @@ async def start_run(store: Store, config: RunConfig, run_id: str) -> Run:
 
 
 @task(name="publish", task_run_name="publish", persist_result=False, cache_policy=NO_CACHE)
-async def publish_run(run: Run, waves: list[WaveStep], log: WaveLog) -> None:
+async def finish_run(run: Run, waves: list[WaveStep], log: WaveLog) -> None:
     """Write the tables of the stages, and announce the results, which the flow ``publish`` shows."""
     await log.publish()
-    # Within another flow, that one announces the results of all its runs.
-    if runtime.flow_run.parent_flow_run_id is None:
+    if not ANNOUNCED_LATER.get():
         announce(run.store, run.run_id)
 
 
@@ -65,9 +64,9 @@ async def work_through(run: Run) -> State[Generated]:
                 said = await _work_twice(run, progress, log)
     finally:
         try:
-            await publish_run(run, log.committed, log)
+            await finish_run(run, log.committed, log)
         except Exception as error:
-            get_run_logger().warning("the results of run %s were not announced: %r", run.run_id, error)
+            get_run_logger().warning("the results of run %s were not published: %r", run.run_id, error)
     write_views(run)
     result = Generated(run_id=run.run_id, store=run.store.path, counts=run.counts())
     return complete_run(run, in_words(result.counts), result) if said is None else stop_run(run, said, result)

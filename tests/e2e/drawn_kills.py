@@ -230,10 +230,16 @@ class Mill:
         for keeper, command in zip(self._keepers, commands, strict=False):
             where = {"point": fatal.kind, "occurrence": fatal.ordinal} if _is_of(fatal, command) else {}
             keeper.begin(_report(folder, command.run_id), *command.begin, **where)
-        return {
-            command.run_id: keeper.ended(_report(folder, command.run_id))
-            for keeper, command in zip(self._keepers, commands, strict=False)
-        }
+        # All are waited for before anything is asserted, so that the next test finds no answer of this one.
+        ended, errors = dict[str, Ended](), list[AssertionError]()
+        for keeper, command in zip(self._keepers, commands, strict=False):
+            try:
+                ended[command.run_id] = keeper.ended(_report(folder, command.run_id))
+            except AssertionError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return ended
 
     def _commands(self, way: str, store: Path) -> list[Command]:
         if way == "cli":

@@ -1,9 +1,9 @@
-"""``killed_run`` with points at every write, every fsync and every request, of a command or of the flow ``generate``.
+"""``killed_run`` with points at its writes, fsyncs and requests, of a command or of the flow ``generate``.
 
 It takes its jobs as ``killed_run.serve`` says. Words are those of a command, or ``flow`` and the flow's parameters as
 JSON. The points, each numbered by its passing:
 
-- ``write``: ``os.write`` to a file (the journal and budgets), before it, and ``torn`` in its middle;
+- ``write``: ``os.write`` to a file (the journal), before it, and ``torn`` in its middle;
 - ``file``: a file written whole (parts, manifests, pages), before it, and ``torn`` in its middle;
 - ``fsync``: before and after it, of files and of folders;
 - ``request``: before and after a call of the backend.

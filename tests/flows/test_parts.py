@@ -31,7 +31,7 @@ from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
 from flows.progress import Progress, watch_progress
-from flows.publish import Published, choose_due
+from flows.publish import choose_due, describe
 from flows.publishing import key
 from flows.wave_log import WaveLog
 from hazardmill.errors import (
@@ -53,7 +53,7 @@ from hazardmill.store.store import Store
 # --- what is due to be published
 
 
-def test_what_changed_or_is_in_another_state_is_due() -> None:
+def test_what_is_published_as_it_is_now_is_not_due() -> None:
     noon = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
     def run(run_id: str, state: str, last: datetime | None = None) -> RunSummary:
@@ -63,21 +63,15 @@ def test_what_changed_or_is_in_another_state_is_due() -> None:
             duration_s=1.0, counts=counts, paid=paid,
         )  # fmt: skip
 
-    hour = timedelta(hours=1)
-    runs = [
+    published = [run("same", "completed"), run("asked", "running"), run("killed", "running")]
+    now = [
         run("never", "completed"),
         run("same", "completed"),
-        run("ended", "completed"),
-        run("asked", "running", noon + 2 * hour),
-        run("killed", "stopped (killed)", noon),
+        run("asked", "running", noon + timedelta(microseconds=1)),
+        run("killed", "stopped (killed)"),
     ]
-    published = {
-        "same": Published(noon + hour, "Run `same`: completed"),
-        "ended": Published(noon - hour, "Run `ended`: completed"),
-        "asked": Published(noon + hour, "Run `asked`: running"),
-        "killed": Published(noon + hour, "Run `killed`: running"),
-    }
-    assert [each.run_id for each in choose_due(runs, published)] == ["never", "ended", "asked", "killed"]
+    due = choose_due(now, {each.run_id: describe(each) for each in published})
+    assert [each.run_id for each in due] == ["never", "asked", "killed"]
 
 
 # --- thresholds of a budget

@@ -258,7 +258,7 @@ def _of_all(past: History, at: _Standing) -> Iterator[str]:
 
 
 def _freshness(at: _Standing) -> str:
-    return f"The whole store, and its last runs separately. Updated by {_run_name(at)}."
+    return f"The whole store, and its last runs separately. Drawn after {_run_name(at)}."
 
 
 def _run_name(at: _Standing) -> str:
