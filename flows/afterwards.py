@@ -13,7 +13,7 @@ from prefect import get_run_logger, task
 from prefect.artifacts import acreate_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-from flows.publishing import announce, report_path
+from flows.publishing import report_path
 from hazardmill.errors import HazardmillError, StoreError
 from hazardmill.report.html import write_report
 from hazardmill.runs.run import Run
@@ -51,9 +51,8 @@ async def dedupe(store: Store) -> dict[str, Any]:
 
 
 @task(name="publish", persist_result=False, cache_policy=NO_CACHE)
-def finish_all(store: Store, run_ids: list[str], name: str) -> Path:
-    """Announce the results of the runs, which the flow ``publish`` shows, and write one report on all, as a page."""
-    announce(store, name)
+def write_page(store: Store, run_ids: list[str], name: str) -> Path:
+    """Write one report on all the runs, as a page."""
     return write_report(store, run_ids, report_path(store, name))
 
 

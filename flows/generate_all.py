@@ -12,11 +12,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from pydantic import Field
 
-from flows.afterwards import dedupe, finish_all
+from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.parameters import Records, RunName, SourceName, run_parameters
-from flows.publishing import ANNOUNCED_LATER
+from flows.publishing import ANNOUNCED_LATER, announce
 from hazardmill.ingest.sources import list_sources
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import RunConfig
@@ -67,16 +67,17 @@ async def generate_all(
             state: State[Any] = await generate(name, path, run_id=f"{root}-{name}", **same, return_state=True)
             return state
 
-    ANNOUNCED_LATER.set(True)
-    states = dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+    place, token = open_store(store, create=True), ANNOUNCED_LATER.set(True)
+    try:
+        states = dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+    finally:
+        ANNOUNCED_LATER.reset(token)
+        announce(place, root)
     rows = [{"source": name, "state": state.name, "said": state.message} for name, state in states.items()]
     await acreate_table_artifact(rows, key="generate-all", description=f"Runs {root}-...")
-    place = open_store(store, create=True)
     if runs := [f"{root}-{name}" for name in names if run_exists(place, f"{root}-{name}")]:
-        try:
-            await dedupe(place)
-        finally:
-            finish_all(place, runs, root)
+        await dedupe(place)
+        write_page(place, runs, root)
     return _join_states(root, states)
 
 

@@ -50,9 +50,11 @@ async def start_run(store: Store, config: RunConfig, run_id: str) -> Run:
 @task(name="publish", task_run_name="publish", persist_result=False, cache_policy=NO_CACHE)
 async def finish_run(run: Run, waves: list[WaveStep], log: WaveLog) -> None:
     """Write the tables of the stages, and announce the results, which the flow ``publish`` shows."""
-    await log.publish()
-    if not ANNOUNCED_LATER.get():
-        announce(run.store, run.run_id)
+    try:
+        await log.publish()
+    finally:
+        if not ANNOUNCED_LATER.get():
+            announce(run.store, run.run_id)
 
 
 async def work_through(run: Run) -> State[Generated]:
