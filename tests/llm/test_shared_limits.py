@@ -293,6 +293,61 @@ def test_a_file_that_cannot_be_written_hides_no_error_and_keeps_no_place(
     asyncio.run(work())
 
 
+def test_what_could_not_be_written_follows_though_its_worker_asks_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place that was left, and a row in the line: while another process writes, neither can be deleted."""
+
+    async def work() -> None:
+        with workers(tmp_path, 2, 1) as (a, b):
+            place = await a.take(0)
+            assert place is not None
+            waiting = asyncio.create_task(b.take(0))
+            await asyncio.sleep(0.03)
+            writer = sqlite3.connect(a._path, isolation_level=None)
+            writer.execute("BEGIN IMMEDIATE")
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            a.leave(place)
+            writer.execute("ROLLBACK")
+            writer.close()
+            async with asyncio.timeout(PATIENCE_S):
+                async with held(b):
+                    pass
+                async with held(a):
+                    pass
+
+    asyncio.run(work())
+
+
+def test_the_longest_hold_counts(tmp_path: Path) -> None:
+    clock = Time()
+
+    async def work() -> None:
+        with workers(tmp_path, 2, 4, clock=clock) as (a, b):
+            a.hold(60)
+            a.hold(1)
+            clock.now += 30
+            assert not await admitted(b)
+            clock.now += 30
+            assert await admitted(b)
+
+    asyncio.run(work())
+
+
+def test_what_is_not_sent_counts_for_no_minute(tmp_path: Path) -> None:
+    async def work() -> None:
+        limiter = Limiter(requests_per_minute=1)
+        for _ in range(3):
+            async with limiter.slot(0, None, lambda: True):
+                pass
+        async with asyncio.timeout(PATIENCE_S / 10), limiter.slot():
+            pass
+
+    asyncio.run(work())
+
+
 def test_a_long_wait_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(shared_limits, "_TELL_AFTER_S", 0.0)
 

@@ -186,7 +186,7 @@ class Limiter:
             try:
                 # Places and gate both serve in order of arrival, so the one who sleeps at the gate is next in line.
                 async with self._gate:
-                    while not abandoned():
+                    while not (gone := abandoned()):
                         if (wait := self._wait(tokens)) > 0:
                             await self._sleep(min(wait, _LONGEST_SLEEP_S))
                         elif shared is None or place is not None:
@@ -194,7 +194,11 @@ class Limiter:
                         else:
                             # The provider may ask to wait meanwhile: look again.
                             place = await shared.take(tokens, abandoned)
-                    slot = self._admit(tokens, None if shared is None or place is None else (shared, place))
+                    if gone:
+                        # Counts for no window, because nothing is sent.
+                        slot = Slot(self, self._clock(), 0, self._admitted, None)
+                    else:
+                        slot = self._admit(tokens, None if shared is None or place is None else (shared, place))
                 self._under_way += 1
                 try:
                     yield slot

@@ -7,6 +7,7 @@ another process sees that the lock of its name is free.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import re
@@ -21,7 +22,7 @@ from typing import Final, NamedTuple
 
 from hazardmill.errors import StoreError, StoreLocked, UsageError
 from hazardmill.store.files.fsync_io import make_folder
-from hazardmill.store.files.locks import Lock, is_held
+from hazardmill.store.files.locks import Lock, exclusive, is_held
 
 WINDOW_S: Final = 60.0
 
@@ -99,6 +100,9 @@ class SharedLimits:
         # The clock begins anew with each start of a machine, and machines have clocks of their own.
         self._path = folder / f"{name}.{_BOOT.read_text()[:8] if _BOOT.exists() else 'machine'}.limits"
         self._line = asyncio.Lock()
+        self._mine: int | None = None
+        """The row of the one of this process who waits."""
+        self._held_until = 0.0
         self._held: set[int] = set()
         """Requests that hold a place; the file follows, where it cannot be written at once."""
         self._behind = False
@@ -117,12 +121,16 @@ class SharedLimits:
             with self._errors():
                 # Transactions are begun below. Nothing is synced: after a loss of power nothing is under way.
                 self._file = sqlite3.connect(self._path, timeout=60.0, isolation_level=None)
-                self._file.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; {_TABLES}")
+                # SQLite does not wait for others who switch to this mode.
+                with exclusive(self._path.with_suffix(".setup")):
+                    self._file.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; {_TABLES}")
                 limits = (worker, max_in_flight, requests_per_minute, tokens_per_minute)
                 with self._transaction() as file:
-                    file.execute("INSERT OR REPLACE INTO workers VALUES (?, ?, ?, ?, 0)", limits)
-                    # What an earlier process of this name left.
-                    self._forget(file, worker)
+                    # What an earlier process of this name left, and all that are gone: every look passes over them.
+                    for (each,) in file.execute("SELECT worker FROM workers").fetchall():
+                        if each == worker or not self._is_alive(each):
+                            self._forget(file, each)
+                    file.execute("INSERT INTO workers VALUES (?, ?, ?, ?, 0)", limits)
                 self._file.execute(f"PRAGMA busy_timeout = {int(_BUSY_S * 1000)}")
         except BaseException:
             lock.release()
@@ -143,18 +151,19 @@ class SharedLimits:
         """
         # One of this process looks at a time: in order of arrival, and without a crowd at the file.
         async with self._line:
-            since, told, mine = self._clock(), False, None
+            since, told = self._clock(), False
             try:
                 while not abandoned():
-                    mine = self._queue(tokens) if mine is None else mine
-                    if mine is not None and (place := self._admit(mine)) is not None:
-                        mine = None
+                    if self._mine is None:
+                        self._mine = self._queue(tokens)
+                    if self._mine is not None and (place := self._admit(self._mine)) is not None:
                         return place
                     if not told and self._clock() - since >= _TELL_AFTER_S:
                         told = True
                         _log.warning("requests wait for the limits that the runs of %s keep together", self._name)
                     await asyncio.sleep(_LOOK_EVERY_S)
             finally:
+                mine, self._mine = self._mine, None
                 if mine is not None:
                     self._try("DELETE FROM waiting WHERE id = ?", mine)
         return None
@@ -172,12 +181,15 @@ class SharedLimits:
 
     def hold(self, seconds: float) -> None:
         """Admit nobody, of any worker, for so many seconds."""
-        self._try("UPDATE workers SET held_until = ? WHERE worker = ?", self._clock() + seconds, self._worker)
+        self._held_until = max(self._held_until, self._clock() + seconds)
+        self._try("UPDATE workers SET held_until = ? WHERE worker = ?", self._held_until, self._worker)
 
     def close(self) -> None:
         """Release the worker's name."""
-        self._file.close()
-        self._lock.release()
+        try:
+            self._file.close()
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> SharedLimits:
         return self
@@ -202,10 +214,9 @@ class SharedLimits:
             # Without the lock at first: most looks are in vain, and only one process at a time may write.
             if not self._behind and not self._may_go(self._file, mine):
                 return None
-            if self._is_busy():
+            if not self._follow() or self._is_busy():
                 return None
             with self._begun() as file:
-                self._catch_up(file)
                 if not self._may_go(file, mine):
                     return None
                 now = self._clock()
@@ -216,6 +227,7 @@ class SharedLimits:
                     (now, mine),
                 )
                 file.execute("DELETE FROM waiting WHERE id = ?", (mine,))
+        self._mine = None
         place = int(added.lastrowid or 0)
         self._held.add(place)
         return place
@@ -246,25 +258,44 @@ class SharedLimits:
     def _is_alive(self, worker: str) -> bool:
         return worker == self._worker or is_held(self._presence(worker))
 
+    def _follow(self) -> bool:
+        """Write what could not be written when it happened; whether the file is up to date."""
+        if not self._behind:
+            return True
+        if self._is_busy():
+            return False
+        with self._begun() as file:
+            self._catch_up(file)
+        self._tokens.clear()
+        self._behind = False
+        return True
+
+    def _follow_later(self) -> None:
+        """Try again soon: others wait for a place that is free, and this worker may not ask again."""
+        try:
+            if not self._follow():
+                asyncio.get_running_loop().call_later(_LOOK_EVERY_S, self._follow_later)
+        except (sqlite3.Error, RuntimeError):
+            # Closed, or without a loop: the next admission tells, or the end of this process frees its places.
+            return
+
     def _catch_up(self, file: sqlite3.Connection) -> None:
-        """Write what could not be written when it happened, and forget workers that are gone."""
+        gone = "DELETE FROM waiting WHERE worker = ? AND id IS NOT ?"
+        file.execute(gone, (self._worker, self._mine))
+        held = "UPDATE workers SET held_until = max(held_until, ?) WHERE worker = ?"
+        file.execute(held, (self._held_until, self._worker))
         mine = file.execute("SELECT id FROM requests WHERE under_way AND worker = ?", (self._worker,))
         left = [(number,) for (number,) in mine if number not in self._held]
         file.executemany("UPDATE requests SET under_way = 0 WHERE id = ?", left)
         file.executemany(
             "UPDATE requests SET tokens = ? WHERE id = ?", [(n, place) for place, n in self._tokens.items()]
         )
-        self._tokens.clear()
-        self._behind = False
-        for (worker,) in file.execute("SELECT worker FROM workers").fetchall():
-            if not self._is_alive(worker):
-                self._forget(file, worker)
-                file.execute("DELETE FROM workers WHERE worker = ?", (worker,))
 
     @staticmethod
     def _forget(file: sqlite3.Connection, worker: str) -> None:
         file.execute("UPDATE requests SET under_way = 0 WHERE worker = ?", (worker,))
         file.execute("DELETE FROM waiting WHERE worker = ?", (worker,))
+        file.execute("DELETE FROM workers WHERE worker = ?", (worker,))
 
     def _try(self, statement: str, *values: object) -> bool:
         """Whether a statement could be executed now."""
@@ -273,6 +304,8 @@ class SharedLimits:
         except sqlite3.Error as error:
             _log.debug("the shared limits are written later: %s", error)
             self._behind = True
+            with contextlib.suppress(RuntimeError):
+                asyncio.get_running_loop().call_later(_LOOK_EVERY_S, self._follow_later)
             return False
         return True
 
@@ -281,7 +314,8 @@ class SharedLimits:
         try:
             self._file.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            # The lowest byte of an extended code is the code.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
             return True
         return False
