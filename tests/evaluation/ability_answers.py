@@ -1,4 +1,4 @@
-"""Answers to the questions about bowls of soup, by rule: an answerer tells from the question what it is asked."""
+"""Answers to the questions about bowls of soup, by rule: the question shows an answerer what it is asked."""
 
 from __future__ import annotations
 

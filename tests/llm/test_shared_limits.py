@@ -364,7 +364,7 @@ def test_a_long_wait_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
 def test_what_is_refused(tmp_path: Path) -> None:
     with SharedLimits(tmp_path, "shared", "a", 1), pytest.raises(StoreLocked, match="shared as worker a"):
         SharedLimits(tmp_path, "shared", "a", 1)
-    with pytest.raises(UsageError, match="cannot name limits"):
+    with pytest.raises(UsageError, match="cannot name a budget"):
         SharedLimits(tmp_path, "../shared", "a", 1)
     SharedLimits(tmp_path, "broken", "a", 1).close()
     (file,) = tmp_path.glob("broken.*.limits")

@@ -15,20 +15,17 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final
 
-from hazardmill.errors import CorruptStore, StoreLocked, UsageError
+from hazardmill.errors import CorruptStore, StoreLocked
 from hazardmill.llm.limits.budget import PICODOLLARS, picodollars
-from hazardmill.store.files.fsync_io import disk_errors, make_folder, rename, write_file
+from hazardmill.llm.limits.workers import claim_name
+from hazardmill.store.files.fsync_io import disk_errors, rename, write_file
 from hazardmill.store.files.locks import Lock, exclusive, is_held
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass
@@ -62,21 +59,10 @@ class SharedBudgetFile:
     """
 
     def __init__(self, folder: Path, name: str, worker: str, limit_usd: float, spent_usd: float = 0.0) -> None:
-        for word in (name, worker):
-            if not _NAME.fullmatch(word):
-                raise UsageError(f"{word!r} cannot name a budget or a worker", remedy="use letters, digits, _ . and -")
-        make_folder(folder)
         self._folder = folder
         self._name = name
         self._worker = worker
-        lock = Lock.acquire(self._presence(worker))
-        if lock is None:
-            raise StoreLocked(
-                f"another process is already spending from the budget {name} as worker {worker}",
-                file=str(folder),
-                remedy="wait for it to end, or give this worker another name",
-            )
-        self._lock = lock
+        self._lock = lock = claim_name(self._presence(worker), name, worker, "spending from")
         try:
             with self._changing() as content:
                 content.limit = picodollars(limit_usd)

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import re
 import sqlite3
 import time
 from collections import Counter
@@ -20,15 +19,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple
 
-from hazardmill.errors import StoreError, StoreLocked, UsageError
-from hazardmill.store.files.fsync_io import make_folder
-from hazardmill.store.files.locks import Lock, exclusive, is_held
+from hazardmill.errors import StoreError
+from hazardmill.llm.limits.workers import claim_name
+from hazardmill.store.files.locks import exclusive, is_held
 
 WINDOW_S: Final = 60.0
 
 _log = logging.getLogger(__name__)
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 _LOOK_EVERY_S: Final = 0.01
@@ -92,10 +90,6 @@ class SharedLimits:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        for word in (name, worker):
-            if not _NAME.fullmatch(word):
-                raise UsageError(f"{word!r} cannot name limits or a worker", remedy="use letters, digits, _ . and -")
-        make_folder(folder)
         self._folder, self._name, self._worker, self._clock = folder, name, worker, clock
         # The clock begins anew with each start of a machine, and machines have clocks of their own.
         self._path = folder / f"{name}.{_BOOT.read_text()[:8] if _BOOT.exists() else 'machine'}.limits"
@@ -109,14 +103,7 @@ class SharedLimits:
         """Whether something could not be written when it happened."""
         self._tokens: dict[int, int] = {}
         """Token counts that the file does not have yet."""
-        lock = Lock.acquire(self._presence(worker))
-        if lock is None:
-            raise StoreLocked(
-                f"another process already keeps the limits {name} as worker {worker}",
-                file=str(folder),
-                remedy="wait for it to end, or give this worker another name",
-            )
-        self._lock = lock
+        self._lock = lock = claim_name(self._presence(worker), name, worker, "keeping the limits of")
         try:
             with self._errors():
                 # Transactions are begun below. Nothing is synced: after a loss of power nothing is under way.
@@ -175,7 +162,7 @@ class SharedLimits:
             del self._tokens[place]
 
     def leave(self, place: int) -> None:
-        """Give a place back. Never raises: a file that cannot be written now follows at the next admission."""
+        """Give a place back. Never raises: what cannot be written now is written soon after."""
         self._held.discard(place)
         self._try("UPDATE requests SET under_way = 0 WHERE id = ?", place)
 
@@ -276,7 +263,7 @@ class SharedLimits:
             if not self._follow():
                 asyncio.get_running_loop().call_later(_LOOK_EVERY_S, self._follow_later)
         except (sqlite3.Error, RuntimeError):
-            # Closed, or without a loop: the next admission tells, or the end of this process frees its places.
+            # Closed, or without a loop: the next admission raises it, or the end of this process frees its places.
             return
 
     def _catch_up(self, file: sqlite3.Connection) -> None:
