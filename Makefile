@@ -23,6 +23,8 @@ PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED ?= events,flow_runs
 PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD ?= 7776000
 PREFECT_SERVER_EVENTS_RETENTION_PERIOD ?= P7D
+# With SQLite's five connections, one that holds the lock can wait for another until all time out: minutes of silence.
+PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE ?= 50
 # Seconds between a worker's looks for work.
 PREFECT_WORKER_QUERY_SECONDS ?= 2
 
@@ -61,6 +63,7 @@ layers: dev
 
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED := $(PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED)
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD := $(PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD)
+server: export PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE := $(PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE)
 server: export PREFECT_SERVER_EVENTS_RETENTION_PERIOD := $(PREFECT_SERVER_EVENTS_RETENTION_PERIOD)
 # The server reads its port from the first, and tells its pages the second: whatever the shell has for its clients.
 server: export PREFECT_SERVER_API_PORT := $(PORT)

@@ -142,6 +142,8 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
         patch.setenv("DO_NOT_TRACK", "1")
         patch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+        # As `make server` sets it: with five connections the server may stand still.
+        patch.setenv("PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE", "50")
         from patience import PATIENCE_S
         from prefect.testing.utilities import prefect_test_harness
 
