@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from hazardmill.errors import SettingsError
 from hazardmill.llm.requests import Request, Usage
@@ -21,23 +21,30 @@ _MILLION: Final = 1_000_000
 _SENT_AS_PROMPT: Final = ("response_format", "tools", "functions")
 """Parameters that providers insert into the prompt and count as prompt tokens."""
 
+_PRICELESS: Final = (
+    "add its price there (input, cached_input and output are 0 for a model that costs nothing), "
+    "choose a model with a price, or run without a budget"
+)
+_PRICELESS_IN_BATCH: Final = (
+    "send single requests (without --batch) if the provider has no batches; otherwise add its price there, as batch, "
+    "choose a model with such a price, or run without a budget"
+)
+
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Price(FrozenModel):
-    """The price of one model in US dollars per million tokens.
+class TokenPrices(FrozenModel):
+    """Prices of one model's tokens in US dollars per million.
 
     Attributes:
-        model: Name of the model, ``provider/model``.
         input: Per prompt token that was not cached.
-        cached_input: Per prompt token that was read from the provider's cache.
+        cached_input: Per prompt token that was read from the provider's cache; equals ``input`` if that is no cheaper.
         output: Per completion token.
         cache_write: Per prompt token that the provider writes to its cache; null if it costs no more than ``input``.
-        checked: Day on which the price was looked up.
-        origin: Where the price was found.
+        checked: Day on which the prices were looked up.
+        origin: Where the prices were found.
     """
 
-    model: Text
     input: _Usd
     cached_input: _Usd
     output: _Usd
@@ -50,6 +57,40 @@ class Price(FrozenModel):
     def dearest_input(self) -> float:
         """The highest price that a prompt token can have."""
         return max(self.input, self.cached_input, self.cache_write or 0.0)
+
+
+class BatchPrice(TokenPrices):
+    """Prices of one model's tokens inside a batch, in US dollars per million.
+
+    ``cached_input`` equals ``input`` if the provider grants its cache discount to single requests only: then a batch of
+    requests that mostly repeat each other may cost more than the same requests sent singly.
+    """
+
+    @property
+    def cache_holds(self) -> bool:
+        """Whether a cached prompt token is cheaper inside a batch, too."""
+        return self.cached_input < self.input
+
+
+class Price(TokenPrices):
+    """The prices of one model in US dollars per million tokens, for single requests and for batches.
+
+    Attributes:
+        model: Name of the model, ``provider/model``.
+        batch: Prices inside a batch; null if they are unknown. They are never derived from the other prices.
+        has_no_batches: True if the provider is known to take no batches of this model; false if it takes them, or if
+            that is unknown.
+    """
+
+    model: Text
+    batch: BatchPrice | None = None
+    has_no_batches: bool = False
+
+    @model_validator(mode="after")
+    def _has_one_or_the_other(self) -> Price:
+        if self.batch is not None and self.has_no_batches:
+            raise ValueError(f"{self.model} has a price inside a batch and yet no batches")
+        return self
 
 
 class Prices:
@@ -74,7 +115,8 @@ class Prices:
             raise SettingsError(
                 f"the price list cannot be used: {detail}",
                 file=str(path),
-                remedy="each entry needs model, input, cached_input, output (USD per million tokens), checked, origin",
+                remedy="each entry needs model, input, cached_input, output (USD per million tokens), checked, origin; "
+                "its batch, if it has one, needs the same without model",
             ) from error
         prices: dict[str, Price] = {}
         for price in listed:
@@ -91,17 +133,28 @@ class Prices:
     def __getitem__(self, model: str) -> Price:
         return self._prices[model]
 
-    def usd(self, model: str, usage: Usage) -> float | None:
+    def find(self, model: str, *, batch: bool = False) -> TokenPrices | None:
+        """Return the prices of a model's tokens; null if they are unknown.
+
+        Args:
+            model: Model that receives the requests.
+            batch: The prices inside a batch, instead of those of single requests.
+        """
+        price = self._prices.get(model)
+        return price.batch if batch and price is not None else price
+
+    def usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
         """Return the cost of one attempt in US dollars.
 
         Args:
             model: Model that received the request.
             usage: Token counts as reported by the provider.
+            batch: Whether the request was part of a batch.
 
         Returns:
             Dollars; null if the price is unknown, or if a token count that has a price is missing or cannot be true.
         """
-        price = self._prices.get(model)
+        price = self.find(model, batch=batch)
         if price is None:
             return None
         # Both are part of the prompt's tokens. If they cost the same, their number does not matter.
@@ -122,30 +175,36 @@ class Prices:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def most_usd(self, model: str, usage: Usage) -> float | None:
+    def most_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
         """Return the maximum cost of an attempt in US dollars, as if none of its prompt was cached.
+
+        Args:
+            model: Model that received the request.
+            usage: Token counts as reported by the provider.
+            batch: Whether the request was part of a batch.
 
         Returns:
             Dollars; null if the price is unknown, or if the tokens were not counted.
         """
-        price = self._prices.get(model)
+        price = self.find(model, batch=batch)
         if price is None:
             return None
         parts = (_cost(usage.prompt_tokens, price.dearest_input), _cost(usage.completion_tokens, price.output))
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def upper_usd(self, request: Request, prompt_tokens: int | None = None) -> float | None:
+    def upper_usd(self, request: Request, prompt_tokens: int | None = None, *, batch: bool = False) -> float | None:
         """Return the maximum cost of one attempt: one token per byte of prompt, none cached, all of ``max_tokens``.
 
         Args:
             request: With the model that receives it.
             prompt_tokens: A better estimate of the prompt than one token per byte.
+            batch: Whether the request is part of a batch.
 
         Returns:
             Dollars; null if the price is unknown, or if the request does not limit the output.
         """
-        price = self._prices.get(request.model)
+        price = self.find(request.model, batch=batch)
         if price is None:
             return None
         output = _cost(max_tokens(request), price.output)
@@ -153,23 +212,23 @@ class Prices:
         return None if output is None else output + tokens * price.dearest_input / _MILLION
 
 
-def check_prices(models: Iterable[str], prices: Prices) -> None:
+def check_prices(models: Iterable[str], prices: Prices, *, batch: bool = False) -> None:
     """Refuse to keep a budget if a model's price is unknown. Called before anything is sent.
 
     Args:
         models: All models that may be asked.
         prices: The known prices.
+        batch: Whether the requests are sent in batches, so that it is the price inside a batch that must be known.
 
     Raises:
-        SettingsError: Names the models without a price.
+        SettingsError: Names the models without such a price.
     """
-    unknown = sorted({model for model in models if model not in prices})
+    unknown = sorted({model for model in models if prices.find(model, batch=batch) is None})
     if unknown:
         raise SettingsError(
-            f"the budget cannot be enforced: the price of {', '.join(unknown)} is unknown",
+            f"the budget cannot be enforced: the price of {', '.join(unknown)}{' inside a batch' * batch} is unknown",
             file=str(PRICES_FILE),
-            remedy="add its price there (input, cached_input and output are 0 for a model that costs nothing), "
-            "choose a model with a price, or run without a budget",
+            remedy=_PRICELESS_IN_BATCH if batch else _PRICELESS,
         )
 
 

@@ -13,7 +13,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import PICODOLLARS, Budget, picodollars
 from hazardmill.llm.limits.limiter import Limiter
-from hazardmill.llm.prices import Price, Prices, check_prices
+from hazardmill.llm.prices import BatchPrice, Price, Prices, check_prices
 from hazardmill.llm.requests import Completion, Usage
 
 from .conftest import FakeClock, MemoryStore, ScriptedBackend, completion, request
@@ -220,6 +220,17 @@ def test_an_unknown_price_lets_no_budget_begin(prices):
         check_prices(["x/y", "toy/toy", "b/b", "x/y"], prices)
     assert "prices.yaml" in caught.value.file
     assert "without a budget" in caught.value.remedy
+
+
+def test_an_unknown_price_inside_a_batch_lets_no_budget_begin():
+    made_up = {"checked": "2026-11-01", "origin": "made up"}
+    batch = BatchPrice(input=1.0, cached_input=1.0, output=4.0, **made_up)
+    listed = Prices({"toy/known": _price(batch=batch, **made_up), "toy/single": _price(**made_up)})
+    check_prices(["toy/known"], listed, batch=True)
+    check_prices(["toy/known", "toy/single"], listed)
+    with pytest.raises(SettingsError, match="the price of toy/single inside a batch is unknown") as caught:
+        check_prices(["toy/known", "toy/single"], listed, batch=True)
+    assert "without --batch" in caught.value.remedy
 
 
 # Through the client.

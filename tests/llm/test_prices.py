@@ -5,8 +5,20 @@ import json
 import pytest
 
 from hazardmill.errors import SettingsError
-from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
+from hazardmill.llm.prices import BatchPrice, Price, Prices, max_tokens, prompt_bytes
 from hazardmill.llm.requests import OFFLINE_MODEL, Usage
+
+MADE_UP = {"checked": "2026-11-26", "origin": "made up"}
+
+
+@pytest.fixture
+def batch_prices():
+    """Two models that cost the same, where the cache discount holds inside a batch and where it does not."""
+    single = {"input": 2.0, "cached_input": 0.2, "output": 8.0, "cache_write": 2.5} | MADE_UP
+    held = BatchPrice(input=1.0, cached_input=0.1, output=4.0, cache_write=1.25, **MADE_UP)
+    lost = BatchPrice(input=1.0, cached_input=1.0, output=4.0, **MADE_UP)
+    models = {"toy/cached": held, "toy/uncached": lost}
+    return Prices({model: Price(model=model, batch=batch, **single) for model, batch in models.items()})
 
 
 def usage(prompt, cached, completion):
@@ -57,6 +69,7 @@ def test_every_price_says_when_and_whence():
 
 
 ENTRY = "- {model: a/b, input: 1, cached_input: 1, output: 1, checked: 2026-01-01, origin: x}\n"
+BATCH = "{input: 1, cached_input: 1, output: 1, checked: 2026-01-01, origin: x}"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +84,8 @@ ENTRY = "- {model: a/b, input: 1, cached_input: 1, output: 1, checked: 2026-01-0
         (ENTRY.replace("2026-01-01", ""), "valid date"),
         (ENTRY.replace("origin: x", "source: x"), "origin"),
         (ENTRY.replace("origin: x", "origin: ' '"), "at least 1 character"),
+        (ENTRY.replace("origin: x", "origin: x, batch: {input: 1, cached_input: 1, output: 1}"), "Field required"),
+        (ENTRY.replace("origin: x", f"origin: x, has_no_batches: true, batch: {BATCH}"), "and yet no batches"),
         ("- [", "cannot be used"),
         ("", "valid list"),
     ],
@@ -126,3 +141,36 @@ def test_counts_that_cannot_be_true_make_the_cost_unknown_and_the_bound_stays():
 )
 def test_the_limit_on_the_output_is_one_that_surely_holds(make_request, parameters, tokens):
     assert max_tokens(make_request(parameters=parameters)) == tokens
+
+
+def test_a_batch_has_prices_of_its_own(batch_prices, make_request):
+    read = Usage(prompt_tokens=1000, cached_tokens=600, written_tokens=100, completion_tokens=10)
+    in_batch = (300 * 1.0 + 600 * 0.1 + 100 * 1.25 + 10 * 4.0) / 1e6
+    assert batch_prices.usd("toy/cached", read, batch=True) == pytest.approx(in_batch)
+    assert batch_prices.usd("toy/cached", read) == pytest.approx(2 * in_batch)
+    assert batch_prices.most_usd("toy/cached", read, batch=True) == pytest.approx((1000 * 1.25 + 10 * 4.0) / 1e6)
+    asked = make_request("x" * 89, model="toy/cached", parameters={"max_tokens": 10})
+    assert batch_prices.upper_usd(asked, batch=True) == pytest.approx((100 * 1.25 + 10 * 4.0) / 1e6)
+    assert batch_prices.upper_usd(asked, 50, batch=True) == pytest.approx((50 * 1.25 + 10 * 4.0) / 1e6)
+
+
+def test_without_a_cache_discount_inside_a_batch_nobody_need_count_what_was_cached(batch_prices):
+    uncounted = Usage(prompt_tokens=1000, completion_tokens=10)
+    assert batch_prices.usd("toy/uncached", uncounted, batch=True) == pytest.approx((1000 * 1.0 + 10 * 4.0) / 1e6)
+    assert batch_prices.usd("toy/uncached", uncounted) is None, "a single request's cached tokens are cheaper"
+    assert not batch_prices["toy/uncached"].batch.cache_holds and batch_prices["toy/cached"].batch.cache_holds
+
+
+def test_the_price_inside_a_batch_is_never_guessed(prices, make_request):
+    assert prices.usd("toy/toy", usage(1, 0, 1)) is not None
+    assert prices.usd("toy/toy", usage(1, 0, 1), batch=True) is None
+    assert prices.most_usd("toy/toy", usage(1, 0, 1), batch=True) is None
+    assert prices.upper_usd(make_request(model="toy/toy"), batch=True) is None
+
+
+def test_the_shipped_list_has_batches_with_and_without_a_cache_discount():
+    prices = Prices.load()
+    assert prices["openai/gpt-5-mini"].batch.cache_holds and prices["anthropic/claude-haiku-4-5"].batch.cache_holds
+    assert not prices["openai/gpt-4.1-mini"].batch.cache_holds
+    assert prices["deepseek/deepseek-chat"].has_no_batches and prices["deepseek/deepseek-chat"].batch is None
+    assert prices.usd(OFFLINE_MODEL, usage(1, 0, 1), batch=True) is None, "nobody takes batches for it"

@@ -177,7 +177,7 @@ def prices_of(models: Iterable[Model], prices: Prices | None = None) -> tuple[Pr
     """
     listed = prices or Prices.load()
     asked = sorted({model.asked for model in models if model.asked is not None and model.asked in listed})
-    return tuple(PriceUsed(**listed[model].model_dump()) for model in asked)
+    return tuple(PriceUsed(**listed[model].model_dump(include=set(PriceUsed.model_fields))) for model in asked)
 
 
 def _place(stage: str) -> int:
