@@ -23,8 +23,9 @@ from hazardmill.errors import (
     RequestRefused,
     SettingsError,
 )
-from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _completion
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend
 from hazardmill.llm.backends.litellm_errors import translate
+from hazardmill.llm.backends.litellm_format import read_completion
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.limiter import Limiter
@@ -110,7 +111,7 @@ def test_a_count_that_is_missing_is_zero_where_the_provider_leaves_zeros_out(mod
         usage=SimpleNamespace(prompt_tokens=100, completion_tokens=20),
         choices=[SimpleNamespace(message=message, finish_reason="stop")],
     )
-    assert _completion(response, make_request(model=model)).usage.cached_tokens == cached
+    assert read_completion(response, model).usage.cached_tokens == cached
 
 
 @pytest.mark.full

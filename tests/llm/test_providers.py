@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from patience import PATIENCE_S
 
-from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _messages
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend
+from hazardmill.llm.backends.litellm_format import messages_for
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Message, Usage
 
@@ -198,6 +199,6 @@ def test_the_offline_key_is_in_a_header_only(sent, model, reply):
 def test_the_mark_for_the_cache_is_no_part_of_the_identity(make_request):
     asked = make_request(model="anthropic/claude-haiku-4-5")
     before = asked.model_copy(deep=True)
-    assert _messages(asked)[0]["content"][0]["cache_control"] == {"type": "ephemeral"}
+    assert messages_for(asked)[0]["content"][0]["cache_control"] == {"type": "ephemeral"}
     assert asked == before
-    assert _messages(make_request(model="anthropic/x", messages=TURNS[1:]))[0]["content"] == "A record."
+    assert messages_for(make_request(model="anthropic/x", messages=TURNS[1:]))[0]["content"] == "A record."

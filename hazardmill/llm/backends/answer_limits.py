@@ -1,7 +1,7 @@
 """Limits on answers over HTTP: their size, their encoding, and the host they come from.
 
 The limits are hooks on the HTTP client, so they hold for every transport and every status, and before any part of an
-answer is kept. litellm makes its clients in two places; ``limit_litellm`` installs the hooks there.
+answer is kept. litellm makes its clients in three places; ``limit_litellm`` installs the hooks there.
 """
 
 from __future__ import annotations
@@ -36,11 +36,21 @@ class AnswerLimits:
         """HTTP status of the last answer that arrived. Libraries invent one if they cannot read the body."""
         self.broken: ProviderError | None = None
         """The error of the answer that broke a limit. Libraries replace what hooks raise by errors of their own."""
+        self._clients: list[Any] = []
 
     def refuse(self, error: ProviderError) -> Exception:
         """Remember what is wrong with an answer, and return the exception that stops reading it."""
         self.broken = error
         return _AnswerRefused(error.message)
+
+    def add_client(self, client: Any) -> None:  # noqa: ANN401  # of an optional library
+        """Remember a client that litellm made for this attempt only, and will not close."""
+        self._clients.append(client)
+
+    async def close_clients(self) -> None:
+        """Close the clients made for this attempt only."""
+        while self._clients:
+            await self._clients.pop().close()
 
 
 class _AnswerRefused(Exception):
@@ -74,28 +84,51 @@ def limit_litellm() -> None:
     """
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
+    from litellm.llms.openai.openai import OpenAIBatchesAPI, OpenAIFilesAPI
 
     if getattr(AsyncHTTPHandler.create_client, "__wrapped__", None) is None:
         handler: Any = AsyncHTTPHandler
         handler.create_client = _with_hooks(handler.create_client)
         provider: Any = BaseOpenAILLM
         provider._get_async_http_client = staticmethod(_with_hooks(provider._get_async_http_client))
+        for api in (OpenAIBatchesAPI, OpenAIFilesAPI):
+            maker: Any = api
+            maker.get_openai_client = _with_hooks_in_client(maker.get_openai_client)
 
 
 def _with_hooks(make: Callable[..., httpx.AsyncClient]) -> Callable[..., httpx.AsyncClient]:
     @functools.wraps(make)
     def make_with_hooks(*args: Any, **named: Any) -> httpx.AsyncClient:  # noqa: ANN401  # passed on as they are
         client = make(*args, **named)
-        hooks = client.event_hooks
-        # A client that was passed to litellm comes back each time.
-        if _on_response not in hooks["response"]:
-            client.event_hooks = {
-                "request": [*hooks["request"], _on_request],
-                "response": [_on_response, *hooks["response"]],
-            }
+        _add_hooks(client)
         return client
 
     return make_with_hooks
+
+
+def _with_hooks_in_client(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap what makes OpenAI's client for files and batches, which is a new one for each call."""
+
+    @functools.wraps(make)
+    def make_with_hooks(*args: Any, **named: Any) -> Any:  # noqa: ANN401  # passed on as they are
+        client = make(*args, **named)
+        if isinstance(getattr(client, "_client", None), httpx.AsyncClient):
+            _add_hooks(client._client)
+            if (limits := _LIMITS.get()) is not None:
+                limits.add_client(client)
+        return client
+
+    return make_with_hooks
+
+
+def _add_hooks(client: httpx.AsyncClient) -> None:
+    hooks = client.event_hooks
+    # A client that was passed to litellm comes back each time.
+    if _on_response not in hooks["response"]:
+        client.event_hooks = {
+            "request": [*hooks["request"], _on_request],
+            "response": [_on_response, *hooks["response"]],
+        }
 
 
 async def _on_request(request: httpx.Request) -> None:

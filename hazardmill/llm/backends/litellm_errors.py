@@ -39,11 +39,25 @@ def translate(error: Exception, request: Request, received: int | None = None) -
     Returns:
         The error, retryable if another attempt may help. It is not raised.
     """
+    return translate_call(error, request.model, received)
+
+
+def translate_call(error: Exception, whose: str, received: int | None = None) -> ProviderError:
+    """Translate an error of a call that is no request to a model, such as a question about a batch.
+
+    Args:
+        error: What litellm or a library below it raised.
+        whose: What the message begins with, such as the model or the provider.
+        received: As for ``translate``.
+
+    Returns:
+        The error, as ``translate`` returns it.
+    """
     status = getattr(error, "status_code", None)
     kind = type(error).__name__
     # litellm writes the whole traceback into some of its messages.
     said = scrub(str(error)).partition("\nTraceback ")[0].strip()[:_LONGEST_MESSAGE]
-    message = f"{request.model}: {said}"
+    message = f"{whose}: {said}"
     retry_after = _retry_after(error)
     if kind == "ContentPolicyViolationError" or (status in _MAY_BE_FILTERED and _FILTERED.search(said)):
         return PromptRefused(message, filtered=True, remedy="try another model")
@@ -74,7 +88,7 @@ def translate(error: Exception, request: Request, received: int | None = None) -
         reason = scrub(broken)[:_LONGEST_MESSAGE]
         # litellm's message differs by provider, and may be no more than "Connection error."
         return ConnectionFailed(
-            f"{request.model}: the connection failed: {reason or said}",
+            f"{whose}: the connection failed: {reason or said}",
             retry_after=retry_after,
             remedy="check the network and the address of the API",
         )
@@ -157,7 +171,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _retry_after(error: Exception) -> float | None:
     """Seconds in the Retry-After header, which is a number or a date; null if it is missing or invalid."""
-    headers = getattr(error, "litellm_response_headers", None) or {}
+    # Of batches and files, litellm passes on the errors of the library that it asks.
+    headers = getattr(error, "litellm_response_headers", None) or getattr(
+        getattr(error, "response", None), "headers", {}
+    )
     value = headers.get("retry-after") or headers.get("Retry-After")
     if value is None:
         return None
