@@ -382,9 +382,9 @@ def test_a_body_that_is_too_large_is_refused(ask):
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/chat/completions", 405), ("POST", "/models", 405), ("HEAD", "/models", 405), ("GET", "/files", 404)],
+    [("GET", "/chat/completions", 405), ("POST", "/models", 405), ("HEAD", "/models", 405), ("GET", "/audio", 404)],
 )
-def test_there_are_two_addresses(ask, method, path, status):
+def test_other_addresses_and_methods_are_refused(ask, method, path, status):
     asker = ask()
     assert asker.client.request(method, path).status_code == status
     assert asker.server.attempts == ()

@@ -154,3 +154,19 @@ def test_the_page_tells_of_every_fault_dialect_and_option(project):
         "--max-body",
     }:
         assert option in page
+
+
+def test_it_serves_batches_with_their_faults():
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": BODY}
+    line["hazardmill_key"] = json.loads(KEY[OFFLINE_KEY_HEADER])
+    asked = {"endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    words = ["--batch-faults", "create-lost", "--batch-rate", 1, "--most", 1, "--batch-seconds", 0.01]
+    with running(*words) as (_, address), httpx.Client(base_url=address, timeout=None, trust_env=False) as client:
+        file = client.post("/files", files={"file": json.dumps(line).encode()}, data={"purpose": "batch"}).json()
+        made = [client.post("/batches", json=asked | {"input_file_id": file["id"]}).status_code for _ in range(2)]
+        [second, first] = client.get("/batches").json()["data"]
+        while client.get(f"/batches/{first['id']}").json()["status"] != "completed":
+            os.sched_yield()
+    assert (made, second["id"] > first["id"]) == ([500, 200], True)
+    wrong = subprocess.run([*COMMAND, "--batch-faults", "x"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, "no such fault: 'x'" in wrong.stderr) == (2, True)

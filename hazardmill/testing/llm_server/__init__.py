@@ -9,6 +9,10 @@ counted, and what the journal holds. ``python -m hazardmill.testing.llm_server``
 
     chat_request.py  a request as the server sees it, with its identity
     faults.py        the kinds of fault, and plans for them
+    batches.py       batches of requests, and the files that hold them
+    batch_faults.py  the same as faults.py, for batches
+    batch_jobs.py    a batch as it is kept, and the lines of its files
+    files.py         uploaded files
     answers.py       bodies of answers, intact and faulty
     tokens.py        tokenizers, the prefix cache, dialects of usage
     journal.py       every attempt, in memory and on disk
@@ -16,6 +20,15 @@ counted, and what the journal holds. ``python -m hazardmill.testing.llm_server``
     server.py        the server
 """
 
+from hazardmill.testing.llm_server.batch_faults import (
+    BatchCall,
+    BatchFaultKind,
+    BatchFaultPlan,
+    BatchStep,
+    ScriptedBatchFaults,
+    SeededBatchFaults,
+    parse_batch_faults,
+)
 from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.faults import (
     FATAL,
@@ -36,12 +49,18 @@ __all__ = [
     "FATAL",
     "HOSTILE",
     "RECOVERABLE",
+    "BatchCall",
+    "BatchFaultKind",
+    "BatchFaultPlan",
+    "BatchStep",
     "ChatRefusal",
     "ChatRequest",
     "Dialect",
     "FaultPlan",
     "LlmServer",
+    "ScriptedBatchFaults",
     "ScriptedServerFaults",
+    "SeededBatchFaults",
     "SeededFaults",
     "ServedAttempt",
     "ServerFault",
@@ -49,6 +68,7 @@ __all__ = [
     "Tokenizer",
     "Totals",
     "open_tokenizer",
+    "parse_batch_faults",
     "parse_faults",
     "read_journal",
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from hazardmill.errors import HazardmillError
+from hazardmill.testing.llm_server.batch_faults import SeededBatchFaults, parse_batch_faults
 from hazardmill.testing.llm_server.faults import FaultPlan, ScriptedServerFaults, SeededFaults, parse_faults
 from hazardmill.testing.llm_server.server import LlmServer
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, Dialect, open_tokenizer
@@ -36,6 +37,11 @@ from hazardmill.testing.serving import serve_until_ended
     show_default=True,
     help="Maximum bytes of a request's body.",
 )
+@click.option("--batch-faults", help="Kinds of fault of batches to draw from: create-lost,line-500,... or all.")
+@click.option("--batch-rate", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Rate of these faults.")
+@click.option(
+    "--batch-seconds", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds that a batch takes."
+)
 def main(
     port: int,
     latency: float,
@@ -50,6 +56,9 @@ def main(
     key_env: str | None,
     log: Path | None,
     max_body: int,
+    batch_faults: str | None,
+    batch_rate: float,
+    batch_seconds: float,
 ) -> None:
     """Serve the offline author as an OpenAI-compatible model on this machine, with faults.
 
@@ -57,6 +66,9 @@ def main(
     """  # noqa: DOC501  # it exits, as commands do
     try:
         plan = _plan(faults, script, seed=seed, rate=rate, fatal_rate=fatal_rate, most=most)
+        batch_plan = None
+        if batch_faults is not None:
+            batch_plan = SeededBatchFaults(seed, rate=batch_rate, kinds=parse_batch_faults(batch_faults), most=most)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
@@ -68,6 +80,8 @@ def main(
             tokenizer=open_tokenizer(tokenizer),
             log=log,
             max_body=max_body,
+            batch_faults=batch_plan,
+            batch_seconds=batch_seconds,
             port=port,
         )
         serve_until_ended(server)

@@ -49,6 +49,9 @@ class ServedAttempt(LoggedRequest):
     """When the request had arrived, in seconds since 1970."""
     ended_at: float | None = None
     """When nothing more was to be sent, in seconds since 1970."""
+    batch: str | None = None
+    """Id of the batch with this request as a line; null for a request of its own. The answer to a line counts as
+    written when it goes into a file that the client may read."""
 
     @property
     def usage_went_out(self) -> bool:

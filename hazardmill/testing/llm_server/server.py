@@ -24,8 +24,10 @@ from hazardmill.testing.llm_server.answers import (
     models_body,
     page,
 )
+from hazardmill.testing.llm_server.batch_faults import BatchCall, BatchFaultKind, BatchFaultPlan
+from hazardmill.testing.llm_server.batches import LINE_ERRORS, BatchService, LineFault
 from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest, read_chat_request
-from hazardmill.testing.llm_server.faults import FaultPlan, ServerFault, ServerFaultKind
+from hazardmill.testing.llm_server.faults import FATAL, FaultPlan, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.journal import ServedAttempt, ServerJournal, Totals
 from hazardmill.testing.llm_server.tokens import (
     Dialect,
@@ -44,6 +46,7 @@ AnswerFunction: TypeAlias = Callable[[ChatRequest], str | Awaitable[str]]
 
 _COMPLETIONS: Final = frozenset({"/v1/chat/completions", "/chat/completions"})
 _MODELS: Final = frozenset({"/v1/models", "/models"})
+_PLACES: Final = "there are /v1/chat/completions, /v1/models, /v1/files and /v1/batches"
 _FLOOD: Final = 64 * 1024
 
 
@@ -82,7 +85,13 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         log: File for the journal; null for memory only.
         on_change: Called in the server's thread with each attempt when it begins, before it is answered, and when it
             ends; must not raise.
-        max_body: Maximum size of a request's body in bytes.
+        max_body: Maximum size of a request's body in bytes, but for uploads.
+        batch_faults: The plan of faults of batches; null for none. Must not raise. Of the faults of single requests,
+            ``faults`` gives the lines of a batch those that an answer in a file can have.
+        batch_seconds: Seconds that a batch takes; 0 ends it at the first question about it, null only at
+            ``finish_batches``.
+        max_batch_lines: Maximum number of lines of a batch.
+        max_batch_bytes: Maximum size of an uploaded file in bytes.
         port: Port to listen on; 0 for any free one.
 
     Raises:
@@ -105,6 +114,10 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         log: Path | None = None,
         on_change: Callable[[ServedAttempt], None] | None = None,
         max_body: int = 8 * 1024 * 1024,
+        batch_faults: BatchFaultPlan | None = None,
+        batch_seconds: float | None = 0.0,
+        max_batch_lines: int = 50_000,
+        max_batch_bytes: int = 200_000_000,
         port: int = 0,
     ) -> None:
         super().__init__("llm-server", ServerJournal(), port)
@@ -122,6 +135,15 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         self._log = log
         self._on_change = on_change
         self._max_body = max_body
+        # A file that is a little too large is refused with a reason.
+        self._max_by_path = dict.fromkeys(("/v1/files", "/files"), 2 * max_batch_bytes + max_body)
+        self._batches = BatchService(
+            self._answer_line,
+            faults=batch_faults,
+            seconds=batch_seconds,
+            most_lines=max_batch_lines,
+            most_bytes=max_batch_bytes,
+        )
 
     @property
     def address(self) -> str:
@@ -137,6 +159,16 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         return self._look(lambda: self._journal.attempts)
 
     @property
+    def batch_calls(self) -> tuple[BatchCall, ...]:
+        """All calls about files and batches so far that plans were asked about, in the order of arrival."""
+        return self._look(lambda: tuple(self._batches.calls))
+
+    def finish_batches(self) -> None:
+        """Let all batches run to their end now. Not to be called in the server's thread."""
+        assert self._loop is not None, "the server is not running"
+        asyncio.run_coroutine_threadsafe(self._batches.finish(), self._loop).result()
+
+    @property
     def totals(self) -> Totals:
         """Token counts over the attempts whose usage was sent."""
         return Totals.of(self.attempts)
@@ -150,7 +182,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         return ServerJournal(self._log, self._on_change)
 
     def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
-        return Connection(reader, writer, self._max_body)
+        return Connection(reader, writer, self._max_body, self._max_by_path)
 
     async def _answer_all(self, connection: Connection) -> None:
         while (incoming := await self._receive(connection)) is not None:
@@ -172,10 +204,16 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
                 await connection.send(200, models_body(self._models))
             else:
                 await connection.send(401, error_body(*_WRONG_KEY))
+        elif self._batches.serves(incoming.path):
+            if self._may_ask(incoming):
+                reply = await self._batches.reply(incoming)
+                await connection.send(reply.status, reply.body, kind=reply.kind)
+            else:
+                await connection.send(401, error_body(*_WRONG_KEY))
         elif incoming.path in _COMPLETIONS | _MODELS:
             await connection.send(405, error_body("this address is asked in another way", "method_not_allowed"))
         else:
-            await connection.send(404, error_body("there are /v1/chat/completions and /v1/models", "not_found"))
+            await connection.send(404, error_body(_PLACES, "not_found"))
 
     def _may_ask(self, incoming: Incoming) -> bool:
         if self.api_key is None:
@@ -219,6 +257,42 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             written = await self._send(connection, attempt.status, body, fault, key)
         finally:
             self._journal.end(attempt, written=written)
+
+    async def _answer_line(
+        self, body: bytes, key: str | None, batch: str, fault_of: LineFault
+    ) -> tuple[int, bytes, BatchFaultKind | None]:
+        """Answer a line of a batch as a request of its own, and log it as one."""
+        try:
+            asked = read_chat_request(body, key)
+        except ChatRefusal as refused:
+            attempt = self._journal.begin(None, None, status=refused.status, reason=refused.code, batch=batch)
+            self._journal.end(attempt, written=True)
+            return refused.status, error_body(refused.message, refused.code), None
+        asked = replace(asked, attempt=self._journal.next_attempt(asked.identity))
+        of_batch, plain = fault_of(asked), self._faults(asked) if self._faults is not None else None
+        if plain is not None and plain.kind not in _IN_FILES:
+            plain = None
+        attempt = self._journal.begin(
+            asked.identity,
+            asked.attempt,
+            model=asked.model,
+            stage=None if asked.key is None else asked.key.stage,
+            fault=str(of_batch or plain) if of_batch or plain else None,
+            batch=batch,
+        )
+        written = False
+        try:
+            if of_batch in LINE_ERRORS:
+                status, code, message = LINE_ERRORS[of_batch]
+                attempt, answer = self._journal.change(attempt, status=status), error_body(message, code)
+            else:
+                attempt, answer, chain = await self._work_out(asked, plain, attempt, "")
+                self._cache.add(chain)
+            written = of_batch not in (BatchFaultKind.LINE_MISSING, BatchFaultKind.LINE_CUT)
+        finally:
+            self._journal.end(attempt, written=written)
+        assert attempt.status is not None, "no fault that stalls is in a file"
+        return attempt.status, answer, of_batch
 
     async def _work_out(
         self, asked: ChatRequest, fault: ServerFault | None, attempt: ServedAttempt, key: str
@@ -320,6 +394,8 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
 
 
 _WRONG_KEY: Final = ("the API key is missing or wrong", "invalid_api_key")
+_IN_FILES: Final = frozenset({*FATAL, *ERRORS, ServerFaultKind.USAGE_MISSING})
+"""Faults that an answer in a file of a batch can have."""
 _TELLS_NO_USAGE: Final = frozenset({ServerFaultKind.USAGE_MISSING, ServerFaultKind.RESET, ServerFaultKind.HALF_JSON})
 
 

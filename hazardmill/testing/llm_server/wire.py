@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import socket
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import h11
@@ -35,6 +37,8 @@ class Incoming:
     headers: dict[str, str]
     """By lower-case name."""
     body: bytes
+    query: str = ""
+    """Without the question mark."""
 
 
 class Connection:
@@ -44,12 +48,20 @@ class Connection:
         reader: What the client sends.
         writer: Where answers go.
         most_body: Maximum size of a request's body in bytes.
+        most_by_path: The same for paths that have their own.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most_body: int) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        most_body: int,
+        most_by_path: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._most_body = most_body
+        self._most_by_path = most_by_path
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEADERS)
         self._wants_no_body = False
         # Makes `drain` return when the last byte is written instead of when there is room for more.
@@ -69,11 +81,13 @@ class Connection:
             head = await self._event()
             if not isinstance(head, h11.Request):
                 return None
+            path, _, query = head.target.decode("latin-1").partition("?")
+            most = self._most_by_path.get(path, self._most_body)
             body = bytearray()
             while isinstance(part := await self._event(), h11.Data):
                 body += part.data
-                if len(body) > self._most_body:
-                    raise ChatRefusal(413, f"the body is larger than {self._most_body} bytes", "too_large")
+                if len(body) > most:
+                    raise ChatRefusal(413, f"the body is larger than {most} bytes", "too_large")
             if not isinstance(part, h11.EndOfMessage):
                 return None
         except h11.RemoteProtocolError as error:
@@ -86,9 +100,10 @@ class Connection:
         self._wants_no_body = head.method == b"HEAD"
         return Incoming(
             method=head.method.decode("ascii"),
-            path=head.target.decode("latin-1").partition("?")[0],
+            path=path,
             headers={name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers},
             body=bytes(body),
+            query=query,
         )
 
     async def _event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
