@@ -58,6 +58,11 @@ class TokenPrices(FrozenModel):
         """The highest price that a prompt token can have."""
         return max(self.input, self.cached_input, self.cache_write or 0.0)
 
+    @property
+    def has_cache_discount(self) -> bool:
+        """Whether a prompt token from the provider's cache is cheaper than another."""
+        return self.cached_input < self.input
+
 
 class BatchPrice(TokenPrices):
     """Prices of one model's tokens inside a batch, in US dollars per million.
@@ -65,11 +70,6 @@ class BatchPrice(TokenPrices):
     ``cached_input`` equals ``input`` if the provider grants its cache discount to single requests only: then a batch of
     requests that mostly repeat each other may cost more than the same requests sent singly.
     """
-
-    @property
-    def cache_holds(self) -> bool:
-        """Whether a cached prompt token is cheaper inside a batch, too."""
-        return self.cached_input < self.input
 
 
 class Price(TokenPrices):

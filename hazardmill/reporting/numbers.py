@@ -10,6 +10,8 @@ UNKNOWN: Final = "unknown"
 NONE: Final = "-"
 """Stands where a figure is not defined, such as a share of nothing or a price per task without tasks."""
 
+_TWO_DIGITS: Final = 10
+
 
 def count(number: int) -> str:
     """Write a count as ``12,345``."""
@@ -71,6 +73,21 @@ def usd(value: float | None) -> str:
     if value == 0 or value >= 1:
         return f"${value:,.2f}"
     return f"${value:.{min(2 - math.floor(math.log10(value)), 12)}f}"
+
+
+def hours(value: float) -> str:
+    """Write a time span in the unit that suits it: ``40 s``, ``12 min``, ``3.5 h``, ``22 days``.
+
+    Args:
+        value: Hours.
+
+    Returns:
+        Two significant figures below 10 of a unit, whole units above.
+    """
+    for unit, size, most in (("s", 1 / 3600, 90), ("min", 1 / 60, 90), ("h", 1.0, 48)):
+        if value / size < most:
+            return f"{value / size:.2g} {unit}" if value / size < _TWO_DIGITS else f"{value / size:.0f} {unit}"
+    return f"{value / 24:,.0f} days"
 
 
 def plural(number: int, noun: str) -> str:

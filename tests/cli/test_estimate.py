@@ -49,10 +49,41 @@ def test_an_unknown_price_leaves_the_tokens(estimate: Hazardmill) -> None:
     assert "cost unknown: prices.yaml has no price of openai/some-model" in told.out
 
 
+def test_both_ways_are_priced_and_timed_and_the_cheaper_one_is_named(estimate: Hazardmill) -> None:
+    words = ("--model", "openai/gpt-5-mini")
+    found = estimate(*words, "--json").json
+    total, (ways,) = found["total"], found["ways"]
+    assert 0 < total["batch_usd"]["expected"] < total["usd"]["expected"]
+    assert (ways["model"], ways["batches"], ways["cache_holds"], ways["cheaper"]) == (words[1], "priced", True, "batch")
+    assert ways["usd"] == pytest.approx(total["usd"]) and ways["batch_usd"] == pytest.approx(total["batch_usd"])
+    assert found["hours"]["high"] < found["batch_hours"]["expected"] == found["batch_rounds"]["expected"]
+    assert found["batch_hours"]["high"] == 24 * found["batch_rounds"]["high"]
+    told = estimate(*words, "--author-format", "document").out
+    assert "openai/gpt-5-mini (extract, author as document, judge): batches are cheaper" in told
+    assert "; the cache discount holds inside a batch, too" in told
+    assert "batches: $" in told and "single requests: $" in told
+    assert "  hours per round of batches: 0.1, 1, 24 (providers promise 24;" in told
+
+
+def test_a_provider_without_batches_and_one_without_a_price_for_them_are_told_apart(estimate: Hazardmill) -> None:
+    told = estimate(*MODEL).out
+    assert "deepseek/deepseek-chat (extract, author as python, judge): its provider takes no batches" in told
+    assert "batches: " not in told and "rounds" not in told
+    found = estimate(*MODEL, "--json").json
+    assert found["batch_hours"] is None and found["total"]["batch_usd"] is None
+    assert [each["batches"] for each in found["ways"]] == ["none"]
+    mixed = estimate("--model", "openai/gpt-4.1-mini", "--judge-model", "openai/some-model").out
+    assert "openai/some-model (judge): prices.yaml has no price inside a batch" in mixed
+    assert "openai/gpt-4.1-mini (extract, author as python): " in mixed
+    assert "; the cache discount does not hold inside a batch" in mixed
+
+
 def test_a_replay_and_the_offline_author_cost_nothing(estimate: Hazardmill) -> None:
     for words in ((), (*MODEL, "--replay")):
         ended = estimate(*words, "--json")
         assert ended.json["total"]["usd"] == {"low": 0, "expected": 0, "high": 0}
+        assert ended.json["ways"] == [] and ended.json["hours"] is None
+        assert "batches" not in estimate(*words).out
 
 
 def test_a_document_is_shorter_than_a_module_and_a_schema_is_sent_along(estimate: Hazardmill) -> None:

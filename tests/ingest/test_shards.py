@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from hazardmill.errors import InputError, PartGone, UsageError
 from hazardmill.ingest.intake import ingest_into
 from hazardmill.ingest.shards import MOST, Shard, holds
-from hazardmill.runs import estimate as estimating
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.estimate import estimate
+from hazardmill.runs.estimates import estimate as estimating
+from hazardmill.runs.estimates.estimate import estimate
 from hazardmill.runs.inputs import records_of
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import summarize_runs

@@ -158,7 +158,10 @@ def test_without_a_cache_discount_inside_a_batch_nobody_need_count_what_was_cach
     uncounted = Usage(prompt_tokens=1000, completion_tokens=10)
     assert batch_prices.usd("toy/uncached", uncounted, batch=True) == pytest.approx((1000 * 1.0 + 10 * 4.0) / 1e6)
     assert batch_prices.usd("toy/uncached", uncounted) is None, "a single request's cached tokens are cheaper"
-    assert not batch_prices["toy/uncached"].batch.cache_holds and batch_prices["toy/cached"].batch.cache_holds
+    assert (
+        not batch_prices["toy/uncached"].batch.has_cache_discount
+        and batch_prices["toy/cached"].batch.has_cache_discount
+    )
 
 
 def test_the_price_inside_a_batch_is_never_guessed(prices, make_request):
@@ -170,7 +173,10 @@ def test_the_price_inside_a_batch_is_never_guessed(prices, make_request):
 
 def test_the_shipped_list_has_batches_with_and_without_a_cache_discount():
     prices = Prices.load()
-    assert prices["openai/gpt-5-mini"].batch.cache_holds and prices["anthropic/claude-haiku-4-5"].batch.cache_holds
-    assert not prices["openai/gpt-4.1-mini"].batch.cache_holds
+    assert (
+        prices["openai/gpt-5-mini"].batch.has_cache_discount
+        and prices["anthropic/claude-haiku-4-5"].batch.has_cache_discount
+    )
+    assert not prices["openai/gpt-4.1-mini"].batch.has_cache_discount
     assert prices["deepseek/deepseek-chat"].has_no_batches and prices["deepseek/deepseek-chat"].batch is None
     assert prices.usd(OFFLINE_MODEL, usage(1, 0, 1), batch=True) is None, "nobody takes batches for it"

@@ -24,6 +24,23 @@ def test_dollars_keep_three_figures_below_one(value: float | None, words: str) -
     assert numbers.usd(value) == words
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0, "0 s"),
+        (40 / 3600, "40 s"),
+        (0.2, "12 min"),
+        (1 / 30, "2 min"),
+        (3.5, "3.5 h"),
+        (47.6, "48 h"),
+        (24 * 22, "22 days"),
+        (24_000.0, "1,000 days"),
+    ],
+)
+def test_a_time_span_is_written_in_the_unit_that_suits_it(value: float, words: str) -> None:
+    assert numbers.hours(value) == words
+
+
 def test_a_sum_with_unknown_parts_says_so() -> None:
     assert wording.usd_sum(Sum(known=1.5, unknown=0)) == "$1.50"
     assert wording.usd_sum(Sum(known=1.5, unknown=2)) == "$1.50 + 2 unknown"

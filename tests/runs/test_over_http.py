@@ -17,7 +17,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.report.cost import cost
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.estimate import estimate
+from hazardmill.runs.estimates.estimate import estimate
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import latest_states

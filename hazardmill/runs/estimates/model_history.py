@@ -26,6 +26,7 @@ class ModelHistory(FrozenModel):
         model: The model, as it was asked for.
         answers: Answers in the ledger.
         answer_tokens: Tokens per answer.
+        answer_seconds: Median wall time of an answer to a single request, in seconds.
         bytes_a_token: UTF-8 bytes per token of its prompts.
         cached_share: The cached part of all tokens of its prompts.
         repairs: Repair turns per first request.
@@ -37,6 +38,7 @@ class ModelHistory(FrozenModel):
     model: str
     answers: int = 0
     answer_tokens: float | None = None
+    answer_seconds: float | None = None
     bytes_a_token: float | None = None
     cached_share: float | None = None
     repairs: float | None = None
@@ -65,6 +67,8 @@ def measure_history(connection: DuckDBPyConnection, stage: Stage, model: str, pr
     found = {
         "answers": one(f"SELECT 0, count(*) {_ANSWERS}", least=0),
         "answer_tokens": one(f"SELECT count(completion_tokens), avg(completion_tokens) {_ANSWERS}"),
+        # The median, because an answer that took minutes delays its own record only.
+        "answer_seconds": one(f"SELECT count(latency_s), median(latency_s) {_ANSWERS}"),
         "cached_share": one(
             f"SELECT count(*), sum(cached_tokens) / sum(prompt_tokens) {_ANSWERS} "
             "AND cached_tokens IS NOT NULL AND prompt_tokens > 0"

@@ -8,7 +8,7 @@ from hazardmill.errors import PromptRefused
 from hazardmill.generation.author import author
 from hazardmill.generation.context import Prompts
 from hazardmill.llm.requests import Request
-from hazardmill.runs.model_history import LEAST, measure_history
+from hazardmill.runs.estimates.model_history import LEAST, measure_history
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from tests.generation.support import danger, opened, record

@@ -1,5 +1,7 @@
 """Estimates what a run will ask and cost, before anything is sent: low, expected and high, with all assumptions.
 
+Each figure of money is given for single requests and for batches (``hazardmill.runs.estimates.ways``).
+
 The prompts of the extract stage are rendered as they would be sent. Prompts of author and judge also contain answers
 that do not exist yet: all other words are rendered, and answers count by their length. The length of answers, the share
 of records with a danger, the drafts per danger, the bytes per token and the cached share of the input are measured
@@ -10,81 +12,35 @@ Nothing is written or sent, and no key is needed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from dataclasses import dataclass
+from typing import Final
 
-from hazardmill.generation.author import author_schema
-from hazardmill.generation.context import Prompts, stage_request
-from hazardmill.llm.ledger import LedgerIndex
-from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
-from hazardmill.llm.requests import Request, Stage
-from hazardmill.records import MAX_DRAFTS, FrozenModel, Record
-from hazardmill.runs.backend import answering_backend
+from hazardmill.generation.context import Prompts
+from hazardmill.llm.prices import Prices, TokenPrices
+from hazardmill.llm.requests import Stage
+from hazardmill.records import FrozenModel
 from hazardmill.runs.config import RunConfig
-from hazardmill.runs.inputs import find_records, records_of
-from hazardmill.runs.model_history import ModelHistory, measure_history
+from hazardmill.runs.estimates.assumptions import (
+    ASSUMED,
+    ASSUMED_IN_BATCHES,
+    CASES,
+    STAGES,
+    Case,
+    Range,
+)
+from hazardmill.runs.estimates.model_history import ModelHistory, measure_history
+from hazardmill.runs.estimates.sizes import PromptSizes, measure_sizes, model_of
+from hazardmill.runs.estimates.ways import (
+    ModelWays,
+    batch_assumptions,
+    batch_hours,
+    batch_rounds,
+    compare_ways,
+    single_hours,
+)
+from hazardmill.runs.inputs import find_records
 from hazardmill.store.store import Store
-
-STAGES: Final[tuple[Stage, ...]] = ("extract", "author", "judge")
-
-Case = Literal["low", "expected", "high"]
-CASES: Final[tuple[Case, ...]] = get_args(Case)
-
-
-class Range(FrozenModel):
-    """One figure in the cheapest, the most likely and the dearest case."""
-
-    low: float
-    expected: float
-    high: float
-
-    def of(self, case: Case) -> float:
-        """Return the figure for one case."""
-        return {"low": self.low, "expected": self.expected, "high": self.high}[case]
-
-
-class Assumption(FrozenModel):
-    """A figure that cannot be known beforehand.
-
-    Attributes:
-        what: Its name and unit, for display.
-        figures: The values to assume if nothing was measured.
-        measured: The stages whose ledger can provide it; empty if none can.
-        attribute: The attribute of ``ModelHistory`` with the measured value; empty if there is none.
-    """
-
-    what: str
-    figures: Range
-    measured: tuple[Stage, ...]
-    attribute: str
-
-
-def _assumption(
-    what: str, low: float, expected: float, high: float, measured: tuple[Stage, ...] = (), attribute: str = ""
-) -> Assumption:
-    figures = Range(low=low, expected=expected, high=high)
-    return Assumption(what=what, figures=figures, measured=measured, attribute=attribute)
-
-
-ASSUMED: Final = {
-    "dangers": _assumption("share of records that hold a danger", 0.25, 0.7, 1.0, ("extract",), "danger_share"),
-    "drafts": _assumption("drafts per danger", 1.0, 2.0, MAX_DRAFTS, ("author",), "drafts"),
-    "judged": _assumption("share of drafts that reach the judge", 0.8, 0.7, 1.0, ("author",), "judged_share"),
-    "density": _assumption("UTF-8 bytes per token of input", 4.8, 4.0, 3.2, STAGES, "bytes_a_token"),
-    "cached": _assumption("share of input from the cache, of what an earlier request began with", 1.0, 0.7, 0.0),
-    "extract": _assumption("tokens per answer of extract", 150, 300, 450, ("extract",), "answer_tokens"),
-    "python": _assumption("tokens per answer of author", 400, 750, 1600, ("author",), "answer_tokens"),
-    "document": _assumption("tokens per answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
-    "judge": _assumption("tokens per answer of judge", 15, 80, 250, ("judge",), "answer_tokens"),
-    "repairs": _assumption(
-        "repair turns per question to extract or judge", 0, 0.1, 0.5, ("extract", "judge"), "repairs"
-    ),
-    "described": _assumption("tokens that describe a task to the judge", 150, 300, 700),
-    "feedback": _assumption("tokens per feedback on a draft", 60, 150, 500),
-}
-"""What is assumed if nothing was measured."""
 
 _SHARE_WITHIN: Final = 0.15
 """A measured share may turn out lower or higher by this much."""
@@ -101,7 +57,8 @@ class StageEstimate(FrozenModel):
     Attributes:
         cached_tokens: The part of the prompt tokens that comes from a cache. A cache makes a run cheap, so ``low`` may
             well be the largest of the three.
-        usd: None if a price is unknown.
+        usd: Cost of single requests; None if a price is unknown.
+        batch_usd: Cost in batches; None if a price inside a batch is unknown, or if a provider takes no batches.
     """
 
     requests: Range
@@ -109,6 +66,7 @@ class StageEstimate(FrozenModel):
     cached_tokens: Range
     completion_tokens: Range
     usd: Range | None
+    batch_usd: Range | None = None
 
 
 class CostEstimate(FrozenModel):
@@ -120,6 +78,10 @@ class CostEstimate(FrozenModel):
         stages: Per stage; ``total`` is their sum.
         cached_share: The cached part of all input tokens.
         unknown_prices: Models whose price is unknown, so that the cost is unknown too.
+        ways: Per model, what single requests and batches cost; empty if nothing is sent.
+        hours: Likely time of the single requests, without the work between them; None if nothing is sent.
+        batch_rounds: Batches that follow one after the other; None like ``batch_hours``.
+        batch_hours: Likely time of the batches; None if nothing is sent, or if a provider is known to take none.
         assumptions: One sentence per assumption.
     """
 
@@ -129,98 +91,65 @@ class CostEstimate(FrozenModel):
     total: StageEstimate
     cached_share: Range
     unknown_prices: tuple[str, ...]
+    ways: tuple[ModelWays, ...]
+    hours: Range | None
+    batch_rounds: Range | None
+    batch_hours: Range | None
     assumptions: tuple[str, ...]
 
 
-def estimate(store: Store, config: RunConfig) -> CostEstimate:
+def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> CostEstimate:
     """Return an estimate of what a run of ``config`` on ``store`` will ask and cost.
 
     Args:
         store: Holds the ledger to measure from, and the records of inputs without a path.
         config: The run.
+        prices: The known prices; by default those that come with hazardmill.
 
     Raises:
         HazardmillError: As starting the run would raise it; a missing key does not matter.
     """
     config.check()
     find_records(store, config)
-    prices, prompts, sizes = Prices.load(), Prompts.load(config.author_format), _sizes(store, config)
+    prices = prices or Prices.load()
+    prompts, sizes = Prompts.load(config.author_format), measure_sizes(store, config)
     known = store.query(
         lambda views: {
-            stage: measure_history(views, stage, _model(config, stage), getattr(prompts, stage).hash)
+            stage: measure_history(views, stage, model_of(config, stage), getattr(prompts, stage).hash)
             for stage in STAGES
         }
     )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
     spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]
     totals = [_sum(case.values()) for case in spent]
-    models = [] if config.paid_before else dict.fromkeys(_model(config, stage) for stage in STAGES)
+    # The offline author is no provider, and has neither a time worth telling nor batches.
+    asked = [] if config.backend != "litellm" else dict.fromkeys(model_of(config, stage) for stage in STAGES)
+    ways = tuple(_ways(model, config, spent, prices) for model in asked)
+    has_batches = bool(ways) and all(each.batches != "none" for each in ways)
     return CostEstimate(
         records=sizes.records,
         answered=sizes.answered,
         stages={stage: _estimate_range([case[stage] for case in spent]) for stage in STAGES},
         total=_estimate_range(totals),
         cached_share=_range([case.cached / case.prompt if case.prompt else 0.0 for case in totals]),
-        unknown_prices=tuple(model for model in models if model not in prices),
-        assumptions=tuple(_assumptions(config, sizes, known)),
+        unknown_prices=tuple(model for model in _priced(config) if model not in prices),
+        ways=ways,
+        hours=_range([guess.hours(case) for guess, case in zip(guesses, spent, strict=True)]) if ways else None,
+        batch_rounds=_range([guess.rounds() for guess in guesses]) if has_batches else None,
+        batch_hours=_range([guess.batch_hours() for guess in guesses]) if has_batches else None,
+        assumptions=(*_assumptions(config, sizes, known), *(batch_assumptions() if has_batches else ())),
     )
 
 
-def _model(config: RunConfig, stage: Stage) -> str:
-    return str(getattr(config.models, stage))
+def _priced(config: RunConfig) -> Iterable[str]:
+    """The models whose price matters."""
+    return () if config.paid_before else dict.fromkeys(model_of(config, stage) for stage in STAGES)
 
 
-@dataclass
-class _Sizes:
-    """Sizes of all requests together, as far as they can be rendered, in UTF-8 bytes."""
-
-    records: int = 0
-    answered: int = 0
-    sent: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
-    """Excludes the answers that go into a prompt and, for extract, requests that are already answered."""
-    shared: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
-    """The part of these that the previous request of the same source began with, too."""
-    limits: dict[Stage, int | None] = field(default_factory=dict)
-    """The most tokens of an answer; None for no limit."""
-
-
-def _sizes(store: Store, config: RunConfig) -> _Sizes:
-    sizes, seen = _Sizes(), set[str]()
-    prompts, ledger = Prompts.load(config.author_format), LedgerIndex.read(store)
-    backend = answering_backend(config)
-    before: dict[tuple[Stage, str], str] = {}
-    for record in (record for item in config.inputs for record in records_of(store, item)):
-        if record.record_id in seen:
-            continue
-        seen.add(record.record_id)
-        sizes.records += 1
-        for request in _requests(record, config, prompts):
-            stage = request.stage
-            sizes.limits[stage] = max_tokens(request)
-            if stage == "extract" and ledger.answer(request.identity(backend.name, backend.host)) is not None:
-                sizes.answered += 1
-                continue
-            text = "".join(message.content for message in request.messages)
-            sizes.sent[stage] += prompt_bytes(request)
-            if (last := before.get((stage, record.source))) is not None:
-                alike = os.path.commonprefix([last, text])  # noqa: RUF071  # of texts, not of paths
-                sizes.shared[stage] += len(alike.encode())
-            before[stage, record.source] = text
-    return sizes
-
-
-def _requests(record: Record, config: RunConfig, prompts: Prompts) -> Iterator[Request]:
-    """Yield the first request of each stage for a record, with nothing in place of answers."""
-    answers: dict[str, Any] = {"danger": {}, "feedback": None, "previous_draft": None, "task": ""}
-    schema = author_schema(config.author_format, structured=config.structured)
-    values: dict[Stage, dict[str, Any]] = {
-        "extract": {"guidance": prompts.extract.guidance.get(record.source)},
-        "author": {**answers, "response_format": schema},
-        "judge": answers,
-    }
-    for stage in STAGES:
-        prompt, model = getattr(prompts, stage), _model(config, stage)
-        yield stage_request(stage, prompt, record, model=model, sample=config.sample, **values[stage])
+def _ways(model: str, config: RunConfig, spent: list[dict[Stage, _Spent]], prices: Prices) -> ModelWays:
+    stages = tuple(stage for stage in STAGES if model_of(config, stage) == model)
+    both = _estimate_range([_sum(case[stage] for stage in stages) for case in spent])
+    return compare_ways(model, stages, both.usd, both.batch_usd, prices)
 
 
 @dataclass
@@ -232,6 +161,19 @@ class _Spent:
     cached: float
     completion: float
     usd: float | None
+    batch_usd: float | None
+
+
+@dataclass
+class _Asked:
+    """What a stage asks in one case, repair turns excluded."""
+
+    requests: float
+    prompt: float
+    alike: float
+    """Tokens that an earlier request began with, too."""
+    alike_in_batch: float
+    """Those of them that a request about another record began with: earlier drafts were rounds, so hours, ago."""
 
 
 @dataclass
@@ -239,58 +181,94 @@ class _Guess:
     """Computes one of the three cases."""
 
     config: RunConfig
-    sizes: _Sizes
+    sizes: PromptSizes
     known: dict[Stage, ModelHistory]
     case: Case
 
     def stage(self, stage: Stage, prices: Prices) -> _Spent:
         """Return what a stage takes in this case."""
-        requests, prompt, alike = {"extract": self._extract, "author": self._author, "judge": self._judge}[stage]()
+        asked = {"extract": self._extract, "author": self._author, "judge": self._judge}[stage]()
         if stage != "author":
             # The same prompt again, followed by the unusable answer.
             turns = self._repairs(stage)
-            alike += turns * prompt
-            prompt += turns * (prompt + requests * self._answer(stage))
-            requests *= 1 + turns
-        completion = requests * self._answer(stage)
+            asked = _Asked(
+                requests=asked.requests * (1 + turns),
+                prompt=asked.prompt * (1 + turns) + turns * asked.requests * self._answer(stage),
+                alike=asked.alike + turns * asked.prompt,
+                alike_in_batch=asked.alike_in_batch * (1 + turns),
+            )
+        prompt, completion = asked.prompt, asked.requests * self._answer(stage)
         share = self.known[stage].cached_share
-        cached = min(prompt, alike * self._assume("cached")) if share is None else prompt * self._around(share, cheap=1)
-        return _Spent(requests, prompt, cached, completion, self._usd(stage, prices, prompt, cached, completion))
+        cached = min(prompt, asked.alike * self._assume("cached"))
+        if share is not None:
+            cached = prompt * self._around(share, cheap=1)
+        shared = asked.alike_in_batch / asked.alike if asked.alike else 0.0
+        in_batch = cached * shared * ASSUMED_IN_BATCHES["cached"].figures.of(self.case)
+        single = self._usd(prices.find(model_of(self.config, stage)), prompt, cached, completion)
+        batch = self._usd(prices.find(model_of(self.config, stage), batch=True), prompt, in_batch, completion)
+        return _Spent(asked.requests, prompt, cached, completion, single, batch)
 
-    def _usd(self, stage: Stage, prices: Prices, prompt: float, cached: float, completion: float) -> float | None:
-        model = _model(self.config, stage)
+    def _usd(self, price: TokenPrices | None, prompt: float, cached: float, completion: float) -> float | None:
         if self.config.paid_before:
             return 0.0
-        if model not in prices:
+        if price is None:
             return None
-        price = prices[model]
         # Some caches charge for being written to.
         plain = price.dearest_input if self.case == "high" else price.input
         return ((prompt - cached) * plain + cached * price.cached_input + completion * price.output) / 1_000_000
 
-    # The next three return requests, prompt tokens, and the tokens that an earlier request also began with.
+    def rounds(self) -> int:
+        """Return the batches of the slowest record, one after the other."""
+        asked, repairs = self.sizes.records - self.sizes.answered, {stage: self._repairs(stage) for stage in STAGES}
+        return batch_rounds(asked, self._dangers(), self._drafts(), repairs, sent_back=self.case == "high")
 
-    def _extract(self) -> tuple[float, float, float]:
-        asked = self.sizes.records - self.sizes.answered
-        return asked, self._tokens("extract", self.sizes.sent), self._tokens("extract", self.sizes.shared)
+    def batch_hours(self) -> float:
+        """Return the likely time of all batches."""
+        return batch_hours(self.rounds(), self.sizes.records, self.config.wave_size, self.case)
 
-    def _author(self) -> tuple[float, float, float]:
+    def hours(self, spent: dict[Stage, _Spent]) -> float:
+        """Return the likely time of single requests.
+
+        Args:
+            spent: What each stage takes in this case.
+        """
+        config = self.config
+        return single_hours(
+            sum(each.requests for each in spent.values()),
+            sum(each.requests * self._seconds(stage) for stage, each in spent.items()),
+            sum(each.prompt + each.completion for each in spent.values()),
+            concurrency=config.concurrency,
+            rpm=config.requests_per_minute,
+            tpm=config.tokens_per_minute,
+        )
+
+    def _extract(self) -> _Asked:
+        asked, alike = self.sizes.records - self.sizes.answered, self._tokens("extract", self.sizes.shared)
+        return _Asked(asked, self._tokens("extract", self.sizes.sent), alike, alike)
+
+    def _author(self) -> _Asked:
         dangers, drafts = self._dangers(), self._drafts()
         first = self._tokens("author", self.sizes.sent) / self.sizes.records + self._answer("extract")
         again = self._answer("author") + self._assume("feedback")
         alike = self._tokens("author", self.sizes.shared) / self.sizes.records
-        return (
-            dangers * drafts,
-            dangers * (drafts * first + (drafts - 1) * again),
+        return _Asked(
+            requests=dangers * drafts,
+            prompt=dangers * (drafts * first + (drafts - 1) * again),
             # Later drafts begin like the first one, up to and including the danger.
-            dangers * (alike + (drafts - 1) * first),
+            alike=dangers * (alike + (drafts - 1) * first),
+            alike_in_batch=dangers * drafts * alike,
         )
 
-    def _judge(self) -> tuple[float, float, float]:
+    def _judge(self) -> _Asked:
         judged = self._dangers() * self._drafts() * self._share("author", "judged")
         told = self._answer("extract") + self._assume("described")
         one = self._tokens("judge", self.sizes.sent) / self.sizes.records + told
-        return judged, judged * one, judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
+        alike = judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
+        return _Asked(judged, judged * one, alike, alike)
+
+    def _seconds(self, stage: Stage) -> float:
+        known = self.known[stage].answer_seconds
+        return self._assume("seconds") if known is None else known * _TIMES.of(self.case)
 
     def _assume(self, name: str) -> float:
         return ASSUMED[name].figures.of(self.case)
@@ -333,32 +311,42 @@ class _Guess:
 
 def _sum(parts: Iterable[_Spent]) -> _Spent:
     parts = list(parts)
-    known = [part.usd for part in parts if part.usd is not None]
     return _Spent(
         requests=sum(part.requests for part in parts),
         prompt=sum(part.prompt for part in parts),
         cached=sum(part.cached for part in parts),
         completion=sum(part.completion for part in parts),
-        usd=sum(known) if len(known) == len(parts) else None,
+        usd=_sum_known([part.usd for part in parts]),
+        batch_usd=_sum_known([part.batch_usd for part in parts]),
     )
 
 
+def _sum_known(parts: list[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
 def _estimate_range(cases: list[_Spent]) -> StageEstimate:
-    usd = [case.usd for case in cases if case.usd is not None]
     return StageEstimate(
         requests=_range([round(case.requests) for case in cases]),
         prompt_tokens=_range([round(case.prompt) for case in cases]),
         cached_tokens=_range([round(case.cached) for case in cases]),
         completion_tokens=_range([round(case.completion) for case in cases]),
-        usd=_range(usd) if len(usd) == len(cases) else None,
+        usd=_known_range([case.usd for case in cases]),
+        batch_usd=_known_range([case.batch_usd for case in cases]),
     )
+
+
+def _known_range(figures: list[float | None]) -> Range | None:
+    known = [figure for figure in figures if figure is not None]
+    return _range(known) if len(known) == len(figures) else None
 
 
 def _range(figures: Iterable[float]) -> Range:
     return Range(**dict(zip(CASES, figures, strict=True)))
 
 
-def _assumptions(config: RunConfig, sizes: _Sizes, known: dict[Stage, ModelHistory]) -> Iterator[str]:
+def _assumptions(config: RunConfig, sizes: PromptSizes, known: dict[Stage, ModelHistory]) -> Iterator[str]:
     """Yield every assumption, in one sentence each."""
     unused = "document" if config.author_format == "python" else "python"
     for assumption in (assumption for name, assumption in ASSUMED.items() if name != unused):
