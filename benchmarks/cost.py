@@ -13,6 +13,11 @@ comments that an export adds. And its judge is sent that module with the two pla
 tell in words. Instructions are ours on both sides, which favours the baseline, whose interface would take more of them
 to explain. Extraction and judge are conversations of their own on both sides, which favours it too.
 
+Batches are priced from the same stories. Their requests are sent in rounds, each a batch of its own, in which a request
+finds what those before it in the same batch left in the cache; what earlier rounds left is gone, for rounds are hours
+apart. Of these hits the shares are counted that ``hazardmill run estimate`` expects and fears. Each figure is held
+against the baseline of single requests at the same provider's prices.
+
 A draft of which no document came has no export: it is taken from the nearest draft of its record that has one, and is
 as much shorter or longer as ours is.
 """
@@ -44,6 +49,7 @@ from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL, Message, Usage
 from hazardmill.records import Outcome, Record
+from hazardmill.runs.estimates.assumptions import ASSUMED_IN_BATCHES
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server.chat_request import ChatRequest
@@ -52,6 +58,15 @@ from hazardmill.testing.offline_author import OfflineBackend
 
 MODEL = "deepseek/deepseek-chat"
 GOAL = 0.5
+BATCHED = {
+    "openai/gpt-5-mini": {"ours, python": 0.35, "ours, document": 0.27},
+    "xai/grok-4.3": {},
+    "openai/gpt-4.1-mini": {},
+    "groq/openai/gpt-oss-120b": {},
+}
+"""Models with batches, and the goal for each format where the discounts of cache and batch both hold in full."""
+HITS = ASSUMED_IN_BATCHES["cached"].figures
+"""Shares of the cache hits inside a batch that are counted: no measurement of ours has seen a paid batch."""
 PATCHES_PAY = 0.15
 """Share of the cost that patches must save to be built in."""
 EXPLAINED = 150
@@ -118,9 +133,10 @@ class Bill:
         mine, theirs = vars(self), vars(other)
         return Bill(**{name: mine[name] + theirs[name] for name in mine})
 
-    def usd(self, prices):
-        usage = Usage(prompt_tokens=self.prompt, cached_tokens=self.cached, completion_tokens=self.completion)
-        return prices.usd(MODEL, usage)
+    def usd(self, prices, model=MODEL, *, batch=False, hits=1.0):
+        cached = round(self.cached * hits)
+        usage = Usage(prompt_tokens=self.prompt, cached_tokens=cached, completion_tokens=self.completion)
+        return prices.usd(model, usage, batch=batch)
 
 
 @dataclass
@@ -383,6 +399,63 @@ def against(stories, outlined, exported, counter, prices):
     print(f"{totals['ours, python'] / totals['baseline, with our modules']:.2f} where all write ours;")
     print(f"  the baseline with our modules is {resent:.2f} of itself: so much is the length of what is written")
     lengths(stories, outlined, exported, counter)
+    in_batches(sides, bills, validated, sources, counter, prices)
+
+
+def in_batches(sides, bills, validated, sources, counter, prices):
+    """What both formats cost in batches, against single requests at the same prices."""
+    names = ("ours, python", "ours, document")
+    batched = {name: batch_bill(sides[name], sources, counter) for name in names}
+    single = {name: sum(bills[name].values(), Bill()) for name in (*names, "baseline")}
+    print("\nin batches, of the baseline of single requests at the same prices; ", end="")
+    print(f"{HITS.expected:.0%} of the cache hits that can be, in brackets {HITS.high:.0%} of them")
+    for name, (bill, rounds) in batched.items():
+        print(f"  {name}: {rounds} rounds; at most {bill.cached / bill.prompt:.1%} of the prompt cached, ", end="")
+        print(f"{single[name].cached / single[name].prompt:.1%} in single requests")
+    for model, goals in BATCHED.items():
+        told_prices(model, prices)
+        base = single["baseline"].usd(prices, model) / validated["baseline"]
+        for name, (bill, _) in batched.items():
+            tasks = validated[name]
+            costs = [bill.usd(prices, model, batch=True, hits=hits) for hits in (HITS.expected, HITS.high)]
+            ratio, worst = (cost / tasks / base for cost in costs)
+            alone = single[name].usd(prices, model) / tasks / base
+            print(f"    {name:15} {ratio:.2f} ({worst:.2f}), by single requests {alone:.2f}", end="")
+            goal = goals.get(name)
+            reached = "" if goal is None else f"; goal {goal:g}: {'reached' if ratio <= goal else 'short'}"
+            print(f"{reached}; a batch costs {ratio / alone:.2f} of single requests")
+    what_if(batched, single, prices)
+
+
+def told_prices(model, prices):
+    price = prices[model]
+    holds = "the cache discount holds" if price.batch.has_cache_discount else "no cache discount"
+    print(f"  {model} of {price.batch.checked}, {holds} inside a batch; USD a million in, cached, out: ", end="")
+    print(", ".join(f"{each.input:g} {each.cached_input:g} {each.output:g}" for each in (price, price.batch)))
+
+
+def what_if(batched, single, prices):
+    """What half the list price without a cache discount would be where output is cheap and cached input cheaper."""
+    price = prices[MODEL]
+    print(f"  if {MODEL}, which takes no batches, took them at half its price without its cache discount:")
+    for name, (bill, _) in batched.items():
+        half = (bill.prompt * price.input + bill.completion * price.output) / 2e6
+        print(f"    {name:15} a batch would cost {half / single[name].usd(prices):.2f} of single requests")
+
+
+def batch_bill(told, sources, counter):
+    """What a provider would count of stories whose requests are sent in batches, and the number of rounds."""
+    bill, rounds = Bill(), 0
+    active = [turn for story in zip(sources, map(iter, told), strict=True) for turn in following(story)]
+    while active:
+        rounds += 1
+        cache = PrefixCache()
+        for _, turn in active:
+            tokens, chain = counter.prompt(turn.messages)
+            bill.add(tokens, cache.count_cached(chain), counter.answer(turn.answer))
+            cache.add(chain)
+        active = [turn for story, _ in active for turn in following(story)]
+    return bill, rounds
 
 
 def lengths(stories, outlined, exported, counter):
