@@ -78,6 +78,14 @@ def test_a_provider_without_batches_and_one_without_a_price_for_them_are_told_ap
     assert "; the cache discount does not hold inside a batch" in mixed
 
 
+def test_it_says_so_where_the_cheaper_way_depends_on_the_case(hazardmill: Hazardmill, neiss: Path) -> None:
+    # Over many records most of the input is alike; if all of that is cached, single requests are the cheaper ones.
+    words = ("run", "estimate", "--source", "neiss", "--input", neiss)
+    told = hazardmill(*words, "--model", "openai/gpt-4.1-mini").out
+    assert "batches are cheaper in the expected case, though not in every case: $" in told
+    assert "batches are cheaper: $" in hazardmill(*words, "--model", "openai/gpt-5-mini").out
+
+
 def test_a_replay_and_the_offline_author_cost_nothing(estimate: Hazardmill) -> None:
     for words in ((), (*MODEL, "--replay")):
         ended = estimate(*words, "--json")
