@@ -1,4 +1,4 @@
-"""Files and batches in OpenAI's format: ``/v1/files`` and ``/v1/batches``."""
+"""Files and batches in OpenAI's format: ``/v1/files`` and ``/v1/batches``, for Azure's clients below ``/openai``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.files import FileStore, read_upload
 from hazardmill.testing.llm_server.wire import Incoming
 
-_PATH: Final = re.compile(r"(?:/v1)?/(files|batches)(?:/([^/]+)(?:/(content|cancel))?)?")
+_PATH: Final = re.compile(r"(?:/v1|/openai)?/(files|batches)(?:/([^/]+)(?:/(content|cancel))?)?")
 _PAGE: Final = 20
 _LARGEST_PAGE: Final = 100
 

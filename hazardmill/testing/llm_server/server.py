@@ -136,7 +136,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         self._on_change = on_change
         self._max_body = max_body
         # A file that is a little too large is refused with a reason.
-        self._max_by_path = dict.fromkeys(("/v1/files", "/files"), 2 * max_batch_bytes + max_body)
+        self._max_by_path = dict.fromkeys(("/v1/files", "/files", "/openai/files"), 2 * max_batch_bytes + max_body)
         self._batches = BatchService(
             self._answer_line,
             faults=batch_faults,
