@@ -90,6 +90,8 @@ def test_providers_that_have_a_format_of_their_own_get_the_parameters_as_they_ar
     line = json.loads(request_line(BatchLine(ID, make_request(model="vertex_ai/gemini-2.5-flash"))))
     assert line["body"]["max_tokens"] == 200
     assert line["body"]["model"] == "gemini-2.5-flash"
+    bare = json.loads(request_line(BatchLine(ID, make_request(model="offline-author"))))
+    assert bare["body"]["model"] == "offline-author"
 
 
 def test_the_answer_key_is_added_only_when_asked_for(make_request):
@@ -138,7 +140,7 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize("model", [MODEL, "hosted_vllm/own/model", "xai/grok-4"])
+@pytest.mark.parametrize("model", [MODEL, "hosted_vllm/own/model", "xai/grok-4", "litellm_proxy/team/model"])
 @pytest.mark.parametrize("reply", BODIES)
 def test_an_answer_is_read_as_if_it_had_come_alone(make_request, ask_alone, model, reply):
     alone = ask_alone(make_request(model=model), reply)

@@ -38,6 +38,9 @@ it there, as it reads the header of a single request."""
 _SENT_AS_OPENAI: Final = frozenset({"openai", "hosted_vllm", "azure", "xai", "litellm_proxy"})
 """Providers whose lines are sent as they are. For others, litellm rewrites the parameters when it uploads the file."""
 
+_NAMED_WITH_PROVIDER: Final = frozenset({"litellm_proxy"})
+"""Providers whose name litellm puts before that of the model that answered."""
+
 _LONGEST_ID: Final = 200
 """Maximum length of an id in characters; ours have 64."""
 _HEAD: Final = 64 * 1024
@@ -70,7 +73,7 @@ def request_line(line: BatchLine, *, with_key: bool = False) -> bytes:
 
 def _body(request: Request) -> dict[str, Any]:
     check_parameters(request)
-    model = request.model.partition("/")[2]
+    model = request.model.partition("/")[2] or request.model
     if provider_of(request.model) not in _SENT_AS_OPENAI:
         return {"model": model, "messages": messages_for(request), **parameters_for(request)}
     load_litellm()
@@ -182,7 +185,7 @@ def _completion(body: object, model: str) -> Completion | ProviderError:
     try:
         if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
             raise _LineError("the answer is not a chat completion", None)
-        empty = ModelResponse(model=None)
+        empty = ModelResponse(model=model if provider_of(model) in _NAMED_WITH_PROVIDER else None)
         response = convert_to_model_response_object(response_object=body, model_response_object=empty)
         return read_completion(response, model)
     except Exception as error:
