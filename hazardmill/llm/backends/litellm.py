@@ -21,7 +21,8 @@ from hazardmill.run_options import ATTEMPT_TIMEOUT_S, MAX_ANSWER_BYTES
 OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
 """Carries the answer key, as JSON, to a server on this machine; the offline author served over HTTP reads it."""
 
-_NO_KEY: Final = "none"
+NO_KEY: Final = "none"
+"""The key for servers that need none, because the client libraries do."""
 _LOGS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai._base_client", "httpx")
 """Loggers of the libraries that send requests for us."""
 _SCRUBBED: Final = ScrubbedLog()
@@ -100,13 +101,20 @@ class LitellmBackend:
             where["api_key"] = self._api_key
         elif self._local and not litellm.validate_environment(request.model)["keys_in_environment"]:
             # Local servers need no key, but the client libraries do.
-            where["api_key"] = _NO_KEY
+            where["api_key"] = NO_KEY
         if self._local and request.key is not None:
             where["extra_headers"] = {OFFLINE_KEY_HEADER: AnswerKey.model_dump_json(request.key)}
         return where
 
 
-async def attempt(ask: Callable[[], Awaitable[T]], whose: str, *, timeout_s: float, most_bytes: int) -> T:
+async def attempt(
+    ask: Callable[[], Awaitable[T]],
+    whose: str,
+    *,
+    timeout_s: float,
+    most_bytes: int,
+    deadline: asyncio.Timeout | None = None,
+) -> T:
     """Make one call of litellm under the limits on time and size, and translate its errors.
 
     Args:
@@ -114,6 +122,7 @@ async def attempt(ask: Callable[[], Awaitable[T]], whose: str, *, timeout_s: flo
         whose: What messages of errors begin with, such as the model.
         timeout_s: Seconds from the connection to the last byte of the answer.
         most_bytes: Maximum size of the answer in bytes, unpacked.
+        deadline: The timeout to use, if ``ask`` moves it; by default one of ``timeout_s`` seconds.
 
     Returns:
         What ``ask`` returns.
@@ -124,7 +133,7 @@ async def attempt(ask: Callable[[], Awaitable[T]], whose: str, *, timeout_s: flo
     from hazardmill.llm.backends.answer_limits import AnswerLimits, limit_answers
 
     limits = AnswerLimits(most_bytes)
-    deadline = asyncio.timeout(timeout_s)
+    deadline = deadline or asyncio.timeout(timeout_s)
     try:
         # litellm's own timeout restarts with every byte.
         async with deadline:
