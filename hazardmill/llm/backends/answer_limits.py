@@ -100,7 +100,7 @@ def _with_hooks(make: Callable[..., httpx.AsyncClient]) -> Callable[..., httpx.A
     @functools.wraps(make)
     def make_with_hooks(*args: Any, **named: Any) -> httpx.AsyncClient:  # noqa: ANN401  # passed on as they are
         client = make(*args, **named)
-        _add_hooks(client)
+        limit_client(client)
         return client
 
     return make_with_hooks
@@ -113,7 +113,7 @@ def _with_hooks_in_client(make: Callable[..., Any]) -> Callable[..., Any]:
     def make_with_hooks(*args: Any, **named: Any) -> Any:  # noqa: ANN401  # passed on as they are
         client = make(*args, **named)
         if isinstance(getattr(client, "_client", None), httpx.AsyncClient):
-            _add_hooks(client._client)
+            limit_client(client._client)
             if (limits := _LIMITS.get()) is not None:
                 limits.add_client(client)
         return client
@@ -121,7 +121,12 @@ def _with_hooks_in_client(make: Callable[..., Any]) -> Callable[..., Any]:
     return make_with_hooks
 
 
-def _add_hooks(client: httpx.AsyncClient) -> None:
+def limit_client(client: httpx.AsyncClient) -> None:
+    """Install the limits in an HTTP client. Outside of ``limit_answers`` they change nothing.
+
+    Args:
+        client: The client; it may have them already.
+    """
     hooks = client.event_hooks
     # A client that was passed to litellm comes back each time.
     if _on_response not in hooks["response"]:

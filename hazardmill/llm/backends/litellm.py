@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from hazardmill.errors import ConnectionFailed, SettingsError
@@ -17,6 +17,9 @@ from hazardmill.llm.backends.litellm_format import check_parameters, messages_fo
 from hazardmill.llm.redact import ScrubbedLog, keep_secret, scrub, secrets_in_address
 from hazardmill.llm.requests import AnswerKey, Completion, Request
 from hazardmill.run_options import ATTEMPT_TIMEOUT_S, MAX_ANSWER_BYTES
+
+if TYPE_CHECKING:
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
 """Carries the answer key, as JSON, to a server on this machine; the offline author served over HTTP reads it."""
@@ -38,6 +41,7 @@ class LitellmBackend:
         api_key: The key; by default litellm reads the provider's environment variable.
         timeout_s: Seconds per attempt, from the connection to the last byte of the answer.
         max_answer_bytes: Maximum size of an answer in bytes, unpacked.
+        client: litellm's HTTP client to send with; by default litellm's own for the provider.
 
     Raises:
         SettingsError: ``api_base`` is not an address.
@@ -54,11 +58,13 @@ class LitellmBackend:
         *,
         timeout_s: float = ATTEMPT_TIMEOUT_S,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
+        client: AsyncHTTPHandler | None = None,
     ) -> None:
         self._api_base = api_base
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._max_answer_bytes = max_answer_bytes
+        self._client = client
         keep_secret(api_key, *secrets_in_address(api_base or ""))
         self.host = None if api_base is None else host_of(api_base)
         self._local = self.host is not None and is_loopback(self.host)
@@ -85,6 +91,7 @@ class LitellmBackend:
             # litellm's own retries differ by provider, and would pay for attempts that no ledger sees.
             max_retries=0,
             timeout=self._timeout_s,
+            client=self._client,
             **self._where(litellm, request),
             **parameters_for(request),
         )
