@@ -47,7 +47,9 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.paths.append(self.path)
         self.server.seen.append(({k.lower(): v for k, v in self.headers.items()}, body))
-        reply = self.server.replies.pop(0)
+        self.answer_with(self.server.replies.pop(0))
+
+    def answer_with(self, reply: Reply) -> None:
         self.close_connection = True
         if reply.hang_up:
             return
