@@ -195,6 +195,8 @@ def test_an_error_is_told_as_if_it_had_come_alone(make_request, ask_alone, reply
         ({"code": "content_filter", "message": "no"}, PromptRefused),
         ({"code": "429", "message": "no"}, RateLimited),
         ({"code": 503, "message": "no"}, ProviderDown),
+        ({"code": 3, "message": "no"}, PromptRefused),
+        ({"code": 8, "message": "no"}, RateLimited),
         ({}, ProviderDown),
         (None, ProviderDown),
         ("odd", ProviderDown),

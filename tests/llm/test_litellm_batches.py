@@ -385,13 +385,17 @@ def test_a_server_that_says_nothing_is_given_up(lines):
 
 
 class OneAnswer(ThreadingHTTPServer):
-    """Answers every GET alike, and counts."""
+    """Answers every request alike, or by its path, and remembers what it was asked."""
 
-    def __init__(self, status: int, body: bytes, **headers: str) -> None:
+    def __init__(self, status: int, body: bytes | dict[str, bytes], **headers: str) -> None:
         super().__init__(("127.0.0.1", 0), OneAnswerHandler)
         self.reply = (status, body, headers)
-        self.asked = 0
+        self.bodies: list[bytes] = []
         self.address = f"http://127.0.0.1:{self.server_port}/v1"
+
+    @property
+    def asked(self) -> int:
+        return len(self.bodies)
 
 
 class OneAnswerHandler(BaseHTTPRequestHandler):
@@ -401,8 +405,10 @@ class OneAnswerHandler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        self.server.asked += 1
+        self.server.bodies.append(self.rfile.read(int(self.headers.get("content-length", 0))))
         status, body, headers = self.server.reply
+        if isinstance(body, dict):
+            body = body[f"{self.command} {self.path.partition('?')[0]}"]
         self.send_response(status)
         for name, value in (headers | {"content-length": str(len(body))}).items():
             self.send_header(name.replace("_", "-"), value)
@@ -410,9 +416,11 @@ class OneAnswerHandler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.wfile.write(body)
 
+    do_POST = do_GET
+
 
 @contextlib.contextmanager
-def answering(status: int, body: bytes = b"", **headers: str):
+def answering(status: int, body: bytes | dict[str, bytes] = b"", **headers: str):
     with OneAnswer(status, body, **headers) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -451,6 +459,39 @@ def test_answers_that_are_none_are_told_apart_and_asked_for_once(reply, kind):
     assert server.asked == 1
     if kind is RateLimited:
         assert error.retry_after == 7
+
+
+def test_xai_has_a_format_of_its_own_and_its_results_are_read_even_if_it_was_cancelled(lines):
+    chat = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}]}
+    batch = {"batch_id": "batch_1", "name": "wave-1", "cancel_time": "2026-11-01", "state": {"num_success": 1}}
+    results = [
+        {"batch_request_id": "a", "batch_result": {"response": {"chat_get_completion": chat | {"model": "grok-4"}}}},
+        {"batch_request_id": "b", "batch_result": {"error": {"code": 8, "message": "slow down"}}},
+    ]
+    said = {
+        "POST /v1/files": {"id": "file_1", "bytes": 1},
+        "POST /v1/batches": batch,
+        "GET /v1/batches/batch_1": batch,
+        "GET /v1/batches": {"batches": [batch]},
+        "GET /v1/batches/batch_1/results": {"results": results},
+        "POST /v1/batches/batch_1:cancel": batch,
+    }
+    sent = lines("a", "b", model="xai/grok-4")
+
+    async def work(batches):
+        batch_id = await batches.create("wave-1", sent)
+        await batches.cancel(batch_id)
+        assert (await batches.status(batch_id)).state is BatchState.CANCELLED
+        assert await batches.find("wave-1") == batch_id
+        return await collect(batches, batch_id, sent)
+
+    bodies = {place: json.dumps(body).encode() for place, body in said.items()}
+    with answering(200, bodies, content_type="application/json") as server:
+        answered, limited = using(server, work, model="xai/grok-4")
+    assert (answered.custom_id, answered.completion.text) == ("a", "yes")
+    assert (limited.custom_id, type(limited.error)) == ("b", RateLimited)
+    assert json.loads(server.bodies[1]) == {"name": "wave-1", "input_file_id": "file_1"}
+    assert server.asked == 7
 
 
 def test_a_list_without_end_is_given_up():

@@ -222,6 +222,12 @@ _STATUS: Final[Mapping[str, int]] = {
     "content_filter": 400,
     "content_policy_violation": 400,
     "context_length_exceeded": 400,
+    # https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
+    "3": 400,
+    "5": 404,
+    "7": 403,
+    "8": 429,
+    "16": 401,
 }
 """The status that a single request would have got, by the code of an error without response. All other codes, such as
 ``batch_expired`` and ``batch_cancelled``, say that nobody worked on the request."""

@@ -233,6 +233,9 @@ class LitellmBatches:
 
         async def files() -> list[str]:
             batch = await self._retrieve(batch_id)
+            if self._provider == "xai":
+                # Its results have the id of the batch, which litellm names only if all requests have one.
+                return [_id(batch.id)]
             # Either is missing if it would be empty; providers with one file for both name it twice.
             return list(dict.fromkeys(filter(None, (batch.output_file_id, batch.error_file_id))))
 
