@@ -8,12 +8,12 @@ import math
 import sys
 import threading
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from hazardmill import __version__
 from hazardmill.errors import PromptRefused, SettingsError
@@ -24,6 +24,9 @@ TABLE: Final = "llm_calls"
 
 REFUSED_REQUEST: Final = "request_refused"
 """Finish reason of a request that the provider rejected for another reason than its content filter."""
+
+Channel = Literal["single", "batch", "exchange"]
+"""How a request travels: by itself, in a provider's batch, or as a line of a file in an exchange folder."""
 
 IN_FLIGHT: Final = "in_flight"
 """Error of an attempt that was recorded before it was sent. If the process is gone and the row still says so, the
@@ -96,6 +99,12 @@ class CallAttempt:
     usd_overrun: float | None = None
     """By how much the cost exceeded the reservation; null if it did not."""
     latency_s: float | None = None
+    channel: Channel = "single"
+    """How the request travels."""
+    batch: str | None = None
+    """Name of its batch; null for single requests."""
+    batch_line: int | None = None
+    """Its line in that batch, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +289,11 @@ class Ledger:
         self._seen = 0
         self.refresh()
 
+    @property
+    def run_id(self) -> str:
+        """The run that new attempts belong to."""
+        return self._run_id
+
     def refresh(self) -> None:
         """Take in what other runs have paid for since the last look. Reads only new rows.
 
@@ -332,6 +346,20 @@ class Ledger:
         """Return a number for one more attempt of this run at an identity; each number is given out once."""
         return self._index.next_attempt(identity)
 
+    def hand_over_all(
+        self, attempts: Iterable[tuple[CallAttempt, int]], with_rows: Mapping[str, list[dict[str, Any]]]
+    ) -> Future[None]:
+        """Hand several attempts with their numbers to the writer, with rows of other tables: all of them or none.
+
+        Returns:
+            A future that is done when they are on disk.
+
+        Raises:
+            StoreError: A row cannot be written.
+        """
+        rows = [self._row(attempt, number) for attempt, number in attempts]
+        return self._writer.hand_over({**with_rows, TABLE: rows})
+
     def hand_over(self, attempt: CallAttempt, number: int | None = None) -> PendingAttempt:
         """Hand one attempt to the writer; it is part of the next write to disk when this returns.
 
@@ -378,6 +406,9 @@ class Ledger:
             "round": request.key.round if request.key is not None else None,
             "recording": None if completion is None else completion.recording,
             "recorded_for": None if completion is None else completion.recorded_for,
+            "channel": attempt.channel,
+            "batch": attempt.batch,
+            "batch_line": attempt.batch_line,
         }
         return {name: value for name, value in newer.items() if name in _newer_columns()} | {
             "run_id": self._run_id,
@@ -412,7 +443,18 @@ class Ledger:
         }
 
 
-_NEWER: Final = ("model_sent", "repair", "written_tokens", "usd_overrun", "round", "recording", "recorded_for")
+_NEWER: Final = (
+    "model_sent",
+    "repair",
+    "written_tokens",
+    "usd_overrun",
+    "round",
+    "recording",
+    "recorded_for",
+    "channel",
+    "batch",
+    "batch_line",
+)
 
 
 @cache

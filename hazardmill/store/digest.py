@@ -33,7 +33,9 @@ def digest(snapshot: Snapshot, run_id: str | None = None, without: Collection[st
         without: Columns to leave out of every table, as if they were volatile.
     """
     digests = {
-        name: _hash_rows(snapshot, table, _counting(snapshot, table, run_id), without) for name, table in TABLES.items()
+        name: _hash_rows(snapshot, table, _counting(snapshot, table, run_id), without)
+        for name, table in TABLES.items()
+        if table.in_digest
     }
     digests["total"] = hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
     return digests

@@ -50,6 +50,8 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     volatile_key: tuple[str, ...] = field(default=())
+    in_digest: bool = True
+    """Whether a digest of the store covers the table."""
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -154,7 +156,7 @@ RUNS = Table(
         ),
         _c("sequence", INT, "0 at the start, then one more per change.", required=True, volatile=True),
         _c("kind", STR, "`ingest`, `generate` or `evaluate`.", required=True),
-        _c("state", STR, "`running`, `completed`, `stopped` or `failed`.", required=True, volatile=True),
+        _c("state", STR, "`running`, `completed`, `waiting`, `stopped` or `failed`.", required=True, volatile=True),
         _c("config", STR, "The run's configuration, JSON object.", required=True, volatile=True),
         _c(
             "selection",
@@ -230,6 +232,14 @@ LLM_CALLS = Table(
             volatile=True,
         ),
         _c("latency_s", REAL, "Wall time of the attempt.", "s", volatile=True),
+        _c(
+            "channel",
+            STR,
+            "How the request travelled: `single`, in a provider's `batch`, or as a line of an `exchange` folder.",
+            volatile=True,
+        ),
+        _c("batch", STR, "Name of the batch in the table `batches`; null for single requests.", volatile=True),
+        _c("batch_line", INT, "Line in the file of that batch, from 1; null for single requests.", volatile=True),
         _c("at", pa.timestamp("us", tz="UTC"), "When the attempt ended.", required=True, volatile=True),
         _c("model_sent", STR, "Model that received the attempt: `model_asked`, or one of its fallbacks."),
         _c("recording", STR, "SHA-256 of the file that the answer was recorded in; null if it was not recorded."),
@@ -241,6 +251,37 @@ LLM_CALLS = Table(
         ),
         *PROVENANCE,
     ),
+)
+
+BATCHES = Table(
+    "batches",
+    "Requests that travelled together: one row per batch of a run, or per file of an exchange folder.",
+    ("run_id", "batch"),
+    (
+        RUN,
+        _c("batch", STR, "Name of the batch, which its provider was told.", required=True),
+        _c("number", INT, "Number of the batch in its run, from 1.", required=True),
+        _c("channel", STR, "`batch` or `exchange`.", required=True),
+        _c("model", STR, "Model that all of its requests ask.", required=True),
+        _c("place", STR, "Address of the provider, or the exchange folder; null is the provider's own address."),
+        _c("batch_id", STR, "The provider's id; null until it is known."),
+        _c(
+            "state",
+            STR,
+            "`intended`: written down before anything was sent; `sent`: its id is known; `collected`: its answers are "
+            "in the ledger; `never_sent`: given up before it existed.",
+            required=True,
+        ),
+        _c("end", STR, "How it ended, as `BatchState`: `ended`, `expired`, `cancelled` or `failed`; null before."),
+        _c("requests", INT, "Number of its lines.", required=True),
+        _c("answered", INT, "Lines with an answer; null before it is collected."),
+        _c("message", STR, "What its provider said about it, with secrets removed; null if nothing."),
+        _c("created_at", pa.timestamp("us", tz="UTC"), "When it was written down.", required=True),
+        _c("at", pa.timestamp("us", tz="UTC"), "Time of the change.", required=True),
+        VERSION,
+    ),
+    # How requests travel is no part of what a run found.
+    in_digest=False,
 )
 
 DANGERS = Table(
@@ -414,5 +455,6 @@ OUTCOMES = Table(
 )
 
 TABLES: Final = {
-    table.name: table for table in (RECORDS, REJECTS, RUNS, LLM_CALLS, DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
+    table.name: table
+    for table in (RECORDS, REJECTS, RUNS, LLM_CALLS, BATCHES, DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
 }
