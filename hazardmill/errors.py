@@ -30,10 +30,12 @@
     │   │   └── PromptRefused          only this request: filtered, too long, not valid
     │   ├── BreakerOpen                the provider seems to be down; nothing more is sent
     │   ├── UnusableAnswer             the answer is empty, cut off, refused or malformed
+    │   ├── AnswerPending              the request waits to be sent with others
     │   ├── ReplayMiss                 the ledger does not hold the request
     │   └── NotRecorded                no answer to this request was recorded
     ├── RunStopped                     stopped on purpose; can be resumed   (exit 4)
-    │   └── BudgetReached              the budget does not cover the next request
+    │   ├── BudgetReached              the budget does not cover the next request
+    │   └── RunWaiting                 answers are under way; resume to look for them
     ├── ReleaseRefused                 a release may not go out             (exit 1)
     └── HubError                       a hub cannot be reached, or refuses  (exit 5)
 
@@ -352,6 +354,13 @@ class UnusableAnswer(ProviderError):
     """
 
 
+class AnswerPending(ProviderError):
+    """The request was put among those that are sent together. Its answer may come hours later.
+
+    The record goes on when the answer is there. Nothing has failed.
+    """
+
+
 class ReplayMiss(ProviderError):
     """The replay backend was asked for a request whose answer the ledger does not hold.
 
@@ -379,6 +388,13 @@ class BudgetReached(RunStopped):
     """What is left of the budget does not cover the most that the next request can cost.
 
     This is a normal end of a run: resume it with a larger budget.
+    """
+
+
+class RunWaiting(RunStopped):
+    """Everything that can be done is done; the rest needs answers that are under way.
+
+    Nothing has failed: resuming the run looks whether the answers are there.
     """
 
 

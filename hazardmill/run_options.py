@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -39,6 +40,7 @@ class RunOption:
         unset: What applies if the value is null, or is computed from other values, for display.
         alters_result: Whether results depend on it. If not, a resumed run takes the new value.
         in_flows: Whether a flow run may set it; otherwise the worker's settings decide.
+        is_made: Whether a folder that it names is made if it is not there.
     """
 
     flag: str | None = None
@@ -46,6 +48,7 @@ class RunOption:
     unset: str | None = None
     alters_result: bool = True
     in_flows: bool = True
+    is_made: bool = False
 
     def flag_of(self, name: str) -> str:
         """Return the option's name on the command line: ``--deadline`` for ``deadline_s``."""
@@ -134,6 +137,29 @@ class AccessOptions(FrozenModel):
         ),
         RunOption(metavar="NAME", unset="the run's own", alters_result=False),
     ] = None
+    batch: Annotated[
+        bool,
+        Field(
+            description="Send requests in batches of the provider, for about half the price and with answers within a "
+            "day; the run waits meanwhile, and is resumed."
+        ),
+        RunOption(alters_result=False),
+    ] = False
+    exchange: Annotated[
+        Path | None,
+        Field(
+            description="Write requests to files in this folder, and read the answers that somebody puts beside them, "
+            "in the format of OpenAI's batches."
+        ),
+        RunOption(metavar="FOLDER", unset="none", alters_result=False, is_made=True),
+    ] = None
+    batch_max_age: Annotated[
+        float,
+        Field(
+            gt=0, allow_inf_nan=False, description="Hours after which the answers to a batch are waited for no longer."
+        ),
+        RunOption(metavar="HOURS", alters_result=False),
+    ] = 48.0
     requests_per_minute: Annotated[
         int | None,
         Field(ge=1, description="Maximum number of requests per minute, of all runs that share a budget."),

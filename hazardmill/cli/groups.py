@@ -95,6 +95,10 @@ def review() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "batch": (
+            "hazardmill.cli.run.batch:batch",
+            "List the batches of runs, or say what became of one.",
+        ),
         "compare": (
             "hazardmill.cli.run.compare:compare",
             "Compare two runs that differ in prompt, model or format.",
@@ -128,7 +132,7 @@ def review() -> None:
     epilog="Example: hazardmill run list",
 )
 def run() -> None:
-    """Generate tasks: estimate, preview, generate, resume, list, compare, record and recheck runs."""
+    """Generate tasks: estimate, preview, generate, resume, list, compare, record and recheck runs; list batches."""
 
 
 @click.group(

@@ -32,6 +32,19 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+def wait_option(function: Callable[P, R]) -> Callable[P, R]:
+    """Add ``--wait``, for commands that may send requests together.
+
+    Returns:
+        The decorated function.
+    """
+    return click.option(
+        "--wait",
+        is_flag=True,
+        help="With --batch or --exchange: wait until all answers are there, instead of ending meanwhile.",
+    )(function)
+
+
 def json_option(function: Callable[P, R]) -> Callable[P, R]:
     """Add ``--json``, which prints the result as one JSON value on standard output."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)

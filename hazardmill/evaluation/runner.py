@@ -8,10 +8,11 @@ again, and rows are computed anew from all answers, so that a killed run ends wi
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,32 +22,39 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from pydantic import JsonValue
 
 from hazardmill import __version__
-from hazardmill.errors import ProviderError, RunStopped, SettingsError
+from hazardmill.errors import AnswerPending, ProviderError, RunStopped, RunWaiting, SettingsError
 from hazardmill.evaluation.ordered_pool import OrderedPool
 from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.backend import answering_backend
+from hazardmill.runs.batches import open_dispatch
 from hazardmill.runs.budgets import check_budget, open_budget, open_shared_limits
 from hazardmill.runs.malloc import in_one_thread
 from hazardmill.runs.resources import REAL, ModelResources
+from hazardmill.runs.status import latest_states
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hazardmill.llm.batches.dispatch import BatchDispatch
     from hazardmill.llm.client import Client
     from hazardmill.store.store import Store
     from hazardmill.store.writer import Writer
 
 KIND: Final = "evaluate"
 """The kind of these runs in the table of runs."""
+
+_ASKED_BY: Final = "asked_by"
+"""Key in the stored configuration for the parameters of the flow run that started the evaluation."""
 
 OnTask = Callable[[EvaluationTask], None]
 """Called after each task, once all its answers have arrived."""
@@ -62,12 +70,14 @@ class ModelRun(ABC, Generic[Piece]):
         KIND_OF_NAME: Prefix of the run's name.
         access: How the model is reached, with limits and budget.
         resources: How the run opens its backend, client, limiter and prices.
+        asked_by: What started it, for whoever starts it again: the parameters of a flow run; empty for a command.
     """
 
     KIND_OF_NAME: ClassVar[str] = KIND
 
     access: PlannerAccess
     resources: ModelResources
+    asked_by: dict[str, JsonValue]
 
     @property
     @abstractmethod
@@ -113,6 +123,7 @@ class ModelRun(ABC, Generic[Piece]):
         take: Callable[[Piece, Sequence[Answer]], Awaitable[None]],
         *,
         on_retry: Callable[[Retry], None] | None = None,
+        wait: bool = False,
     ) -> None:
         """Ask for every answer that the ledger does not have yet.
 
@@ -120,10 +131,12 @@ class ModelRun(ABC, Generic[Piece]):
             store: The store with the ledger.
             take: Called with each piece and the answers to its requests, in the order of the pieces.
             on_retry: Called before each pause that precedes another attempt at a request.
+            wait: Whether to wait for requests that were sent together.
 
         Raises:
             ProviderError: The provider cannot be asked. Answers that arrived are kept.
             BudgetReached: The rest of the budget cannot pay for the next request. Answers that arrived are kept.
+            RunWaiting: Requests were sent together, and their answers are not there yet.
             SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
             StoreLocked: Another process works on the same run.
         """
@@ -136,6 +149,7 @@ class ModelRun(ABC, Generic[Piece]):
                 open_budget(store, self.run_id, self.access, ledger) as budget,
                 open_shared_limits(store, self.run_id, self.access) as shared_limits,
             ):
+                outbox = None if self.access.channel == "single" else Outbox()
                 client = self.resources.client(
                     backend,
                     ledger,
@@ -145,14 +159,35 @@ class ModelRun(ABC, Generic[Piece]):
                     shared_limits=shared_limits,
                     deadline_s=self.access.deadline_s,
                     on_retry=on_retry,
+                    outbox=outbox,
+                )
+                dispatch = open_dispatch(
+                    store, writer, ledger, client, outbox, backend, self.access, self.resources, budget, wait=wait
                 )
                 try:
+                    if dispatch is not None:
+                        await self._ask_together(client, dispatch)
                     async for piece, answers in self._answer_pieces(client, ledger, writer):
                         done["records"] += self.is_task(piece)
                         done["answers"] += len(answers)
                         await take(piece, answers)
                 finally:
+                    if dispatch is not None:
+                        await dispatch.close()
                     await backend.close()
+
+    async def _ask_together(self, client: Client, dispatch: BatchDispatch) -> None:
+        """Send what the ledger does not answer as batches, until it answers everything."""
+        await dispatch.begin()
+        while True:
+            if not dispatch.open:
+                for request in (request for piece in self.pieces() for request in self.requests(piece)):
+                    with suppress(AnswerPending):
+                        if not client.knows(request):
+                            await client.ask(request)
+            if not (dispatch.open or dispatch.has_requests):
+                return
+            await dispatch.round()
 
     async def _answer_pieces(
         self, client: Client, ledger: Ledger, writer: Writer
@@ -207,7 +242,8 @@ class ModelRun(ABC, Generic[Piece]):
                     resumable = ProviderError | RunStopped | SettingsError | asyncio.CancelledError | GeneratorExit
                     # A run that can be resumed is stopped; only a fault of the program makes it fail.
                     failed = isinstance(error, Exception) and not isinstance(error, resumable)
-                    self._change(store, writer, "failed" if failed else "stopped", done)
+                    stopped = "waiting" if isinstance(error, RunWaiting) else "stopped"
+                    self._change(store, writer, "failed" if failed else stopped, done)
                     raise
                 self._change(store, writer, "completed", done)
         finally:
@@ -216,13 +252,14 @@ class ModelRun(ABC, Generic[Piece]):
     def _change(self, store: Store, writer: Writer, state: str, done: Counter[str]) -> None:
         rows = store.rows("runs", {"run_id": self.run_id}, ["sequence"])
         asked = self.access.model_dump(mode="json", exclude={"model"})
+        more = {_ASKED_BY: self.asked_by} if self.asked_by else {}
         row = {
             "run_id": self.run_id,
             "parent_run_id": None,
             "sequence": 1 + max((row["sequence"] for row in rows), default=-1),
             "kind": KIND,
             "state": state,
-            "config": canonical_json({**asked, "evaluation": {**self.decided_by, "release": self.release}}),
+            "config": canonical_json({**asked, "evaluation": {**self.decided_by, "release": self.release, **more}}),
             "selection": None,
             "counts": canonical_json(dict(done)),
             "at": datetime.now(UTC),
@@ -242,6 +279,7 @@ class Evaluation(ModelRun[EvaluationTask]):
         parameters: Values that replace parameters of the prompt.
         prompt: The template of the question.
         resources: How the run opens its backend, client, limiter and prices.
+        asked_by: Parameters of the flow run that started it; empty for a command.
     """
 
     tasks: TaskSet
@@ -250,6 +288,7 @@ class Evaluation(ModelRun[EvaluationTask]):
     parameters: dict[str, JsonValue] = field(default_factory=dict)
     prompt: PromptTemplate = field(default_factory=plan_prompt)
     resources: ModelResources = REAL
+    asked_by: dict[str, JsonValue] = field(default_factory=dict)
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
@@ -284,7 +323,12 @@ class Evaluation(ModelRun[EvaluationTask]):
         return piece.variant is None
 
     async def run(
-        self, store: Store, *, on_task: OnTask | None = None, on_retry: Callable[[Retry], None] | None = None
+        self,
+        store: Store,
+        *,
+        on_task: OnTask | None = None,
+        on_retry: Callable[[Retry], None] | None = None,
+        wait: bool = False,
     ) -> pa.Table:
         """Ask for every answer that the ledger does not have yet, and score all of them.
 
@@ -292,6 +336,7 @@ class Evaluation(ModelRun[EvaluationTask]):
             store: The store with the ledger.
             on_task: Called after each task whose answers have arrived.
             on_retry: Called before each pause that precedes another attempt at a request.
+            wait: Whether to wait for requests that were sent together.
 
         Returns:
             The result rows (``results_files.SCHEMA_OF_ROWS``).
@@ -314,5 +359,22 @@ class Evaluation(ModelRun[EvaluationTask]):
             if on_task is not None:
                 on_task(task)
 
-        await self.ask_all(store, take, on_retry=on_retry)
+        await self.ask_all(store, take, on_retry=on_retry, wait=wait)
         return rows.table()
+
+
+def waiting_evaluations(store: Store) -> dict[str, dict[str, Any]]:
+    """Return the evaluations that wait for answers and were started by a flow, with the parameters of that flow run.
+
+    Args:
+        store: The store.
+
+    Returns:
+        Parameters by the name of the run.
+    """
+    found = {}
+    for row in latest_states(store):
+        config = json.loads(row["config"])
+        if row["kind"] == KIND and row["state"] == "waiting" and _ASKED_BY in config["evaluation"]:
+            found[row["run_id"]] = config["evaluation"][_ASKED_BY]
+    return found

@@ -95,8 +95,8 @@ class StageContext:
             ProviderError: As raised by the client.
             RunStopped: The client is closed.
         """
-        if self.client.knows(request):
-            # Nothing will be sent, so it need not wait, and warms nothing.
+        if self.client.defers or self.client.knows(request):
+            # Nothing will be sent now, so it need not wait, and warms nothing.
             return await self.client.ask(request)
         async with self.warmup.turn(Prefix.of(request)) as turn:
             answer = await self.client.ask(request)

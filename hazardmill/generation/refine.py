@@ -99,6 +99,8 @@ class Refinement:
     extraction: ExtractResult | None = None
     attempts: list[DraftAttempt] = field(default_factory=list)
     unrecorded: NotRecorded | None = None
+    waits: bool = False
+    """Whether the next request waits to be sent with others, or was sent and has no answer yet."""
     authored: AuthorResult | None = None
     """The draft under way, from ``write_draft`` to ``judge_draft``."""
     execution: Execution | None = None
@@ -109,14 +111,14 @@ class Refinement:
     @property
     def needs_draft(self) -> bool:
         """Whether another draft is to be written."""
-        if self.unrecorded is not None or self.extraction is None or self.extraction.danger is None:
+        if self.unrecorded is not None or self.waits or self.extraction is None or self.extraction.danger is None:
             return False
         return len(self.attempts) < MAX_DRAFTS and not (self.attempts and self.attempts[-1].draft.accepted)
 
     @property
     def has_draft(self) -> bool:
         """Whether a draft is under way."""
-        return self.authored is not None and self.unrecorded is None
+        return self.authored is not None and self.unrecorded is None and not self.waits
 
     @property
     def passes_so_far(self) -> bool:
@@ -126,6 +128,8 @@ class Refinement:
     @property
     def is_finished(self) -> bool:
         """Whether no stage has anything left to do: there is an outcome, or the record stays pending."""
+        if self.waits:
+            return False
         if self.unrecorded is not None:
             return True
         return self.extraction is not None and not self.needs_draft and not self.has_draft

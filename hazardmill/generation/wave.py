@@ -13,7 +13,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
-from hazardmill.errors import NotRecorded, ProviderError, RunStopped
+from hazardmill.errors import AnswerPending, NotRecorded, ProviderError, RunStopped
 from hazardmill.generation.context import StageContext
 from hazardmill.generation.priority_semaphore import PrioritySemaphore
 from hazardmill.generation.refine import (
@@ -108,6 +108,16 @@ class Wave:
         """The records that no stage has anything left to do for, as far as they follow each other from the first."""
         return tuple(itertools.takewhile(lambda work: work.is_finished, self.works))
 
+    @property
+    def waits(self) -> bool:
+        """Whether records wait for answers that are not there yet."""
+        return any(work.waits for work in self.works)
+
+    def go_on(self) -> None:
+        """Let records that waited for an answer ask for it again."""
+        for work in self.works:
+            work.waits = False
+
     async def extract(self) -> None:
         """Ask for the danger in each record.
 
@@ -116,7 +126,8 @@ class Wave:
                 answers are in the ledger. All stages raise this.
             RunStopped: The client was closed, or there is no money left; as above.
         """
-        await self._each(find_danger, [work for work in self.works if work.extraction is None], self._room.asking)
+        asking = [work for work in self.works if work.extraction is None and not work.waits]
+        await self._each(find_danger, asking, self._room.asking)
 
     async def author(self) -> None:
         """Ask for the next draft of each record that needs one."""
@@ -146,6 +157,8 @@ class Wave:
                 await stage(work, self._context)
             except NotRecorded as error:
                 work.unrecorded = error
+            except AnswerPending:
+                work.waits = True
             except (ProviderError, RunStopped) as error:
                 # Requests under way are paid for: they may end, so that the next session can use their answers.
                 stopped.append(error)

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from hazardmill.errors import SettingsError, UsageError
+from hazardmill.llm.ledger import Channel
 from hazardmill.run_options import AccessOptions, RunOption
 
 LiveBackend = Literal["offline", "recorded", "litellm"]
@@ -46,6 +47,11 @@ class ModelAccess(AccessOptions):
     ] = None
 
     @property
+    def channel(self) -> Channel:
+        """How requests travel: each by itself, in provider batches, or as files of an exchange folder."""
+        return "exchange" if self.exchange is not None else "batch" if self.batch else "single"
+
+    @property
     @abstractmethod
     def primary_models(self) -> tuple[str, ...]:
         """The models named for the work itself, without fallbacks."""
@@ -66,14 +72,36 @@ class ModelAccess(AccessOptions):
         Raises:
             SettingsError: ``api_base`` carries credentials, or the litellm backend is chosen and litellm is not
                 installed.
-            UsageError: The settings of the shared budget are incomplete or its name is invalid.
+            UsageError: The settings of the shared budget are incomplete or its name is invalid; or requests cannot be
+                sent together.
         """
         if self.budget_id is not None:
             self._check_shared_budget(self.budget_id)
         if self.api_base is not None:
             refuse_credentials(self.api_base)
+        self._check_channel()
         if self.backend == "litellm" and importlib.util.find_spec("litellm") is None:
             raise SettingsError("litellm is not installed", remedy="install hazardmill[llm], or use the offline author")
+
+    def _check_channel(self) -> None:
+        if self.channel == "single":
+            return
+        flag = "--exchange" if self.exchange is not None else "--batch"
+        if self.batch and self.exchange is not None:
+            raise UsageError(
+                "requests travel in provider batches or by an exchange folder, not both",
+                remedy="leave out --batch or --exchange",
+            )
+        if self.backend != "litellm":
+            raise UsageError(
+                f"{flag} is for language models, and this run's answers come from {self.backend}",
+                remedy=f"name a language model with --model, or leave out {flag}",
+            )
+        if self.exchange is not None and self.budget_usd is not None:
+            raise UsageError(
+                "a budget cannot be kept over an exchange folder, because nobody says what its answers cost",
+                remedy="leave out --budget-usd",
+            )
 
     def _check_shared_budget(self, name: str) -> None:
         if self.budget_usd is None:

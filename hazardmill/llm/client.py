@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 
 from hazardmill.errors import (
+    AnswerPending,
     BreakerOpen,
     ConnectionFailed,
     HazardmillError,
@@ -28,6 +29,7 @@ from hazardmill.errors import (
     RunStopped,
     SettingsError,
 )
+from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.ledger import REFUSED_REQUEST, CallAttempt, Ledger, LedgerAnswer, PendingAttempt
 from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.llm.limits.budget import Budget, Reservation
@@ -85,6 +87,7 @@ class Client:
         sleep: Coroutine function that waits between attempts.
         clock: Monotonic clock in seconds.
         on_retry: Called before each pause; must not raise.
+        outbox: Where requests are put that the ledger does not answer, to be sent together; null sends each at once.
     """
 
     def __init__(
@@ -102,6 +105,7 @@ class Client:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         on_retry: Callable[[Retry], None] | None = None,
+        outbox: Outbox | None = None,
     ) -> None:
         self._backend = backend
         self._ledger = ledger
@@ -116,6 +120,7 @@ class Client:
         self._sleep = sleep
         self._clock = clock
         self._on_retry = on_retry
+        self._outbox = outbox
         self._flights: dict[str, _Flight] = {}
         self._closing = asyncio.Event()
         # A replayed answer was paid for by the run being replayed.
@@ -154,17 +159,41 @@ class Client:
             RunStopped: The client is closed.
             SettingsError: There is a budget, but nothing bounds what the request may cost.
             StoreError: The ledger could not be written, so the answer is withheld.
+            AnswerPending: The request was put into the outbox.
         """
         self._check_open(request)
         identity = request.identity(self._backend.name, self._backend.host)
         recorded = self._ledger.lookup(identity)
         if recorded is not None:
             return self._answer(recorded, request)
+        if self._outbox is not None:
+            self._outbox.put(identity, request)
+            raise AnswerPending("the request waits to be sent with others", record_id=request.record_id)
         flight = self._flights.get(identity)
         if flight is None:
-            flight = self._flights[identity] = _Flight(asyncio.ensure_future(self._pay(identity, request)))
+            flight = self._flights[identity] = _Flight(
+                asyncio.ensure_future(self._pay(identity, request, request.models))
+            )
             flight.task.add_done_callback(lambda _: self._flights.pop(identity, None))
         return self._answer(await flight.join(), request)
+
+    async def ask_fallbacks(self, identity: str, request: Request) -> None:
+        """Ask the fallbacks of a request whose own model cannot answer, each at once, whatever the outbox.
+
+        Args:
+            identity: The identity of the request, which the answer gets in the ledger.
+            request: The request; it has fallbacks.
+
+        Raises:
+            ProviderError: None of them brought an answer.
+            RunStopped: The client is closed, or there is no money left.
+        """
+        await self._pay(identity, request, request.models[1:])
+
+    @property
+    def defers(self) -> bool:
+        """Whether requests are put into an outbox instead of being sent at once."""
+        return self._outbox is not None
 
     def knows(self, request: Request) -> bool:
         """Whether the ledger holds the answer, so that nothing would be sent."""
@@ -173,10 +202,10 @@ class Client:
     def _answer(self, recorded: LedgerAnswer, request: Request) -> Answer:
         return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)
 
-    async def _pay(self, identity: str, request: Request) -> LedgerAnswer:
-        """Return the answer of the first of the request's models that can give one."""
+    async def _pay(self, identity: str, request: Request, models: Sequence[str]) -> LedgerAnswer:
+        """Return the answer of the first of some of the request's models that can give one."""
         asked: list[ProviderError] = []
-        for model in request.models:
+        for model in models:
             try:
                 return await self._insist(identity, request, request.sent_to(model))
             except _ANOTHER_MAY as error:
@@ -250,7 +279,7 @@ class Client:
             if ended.completion is not None and self._budget is not None:
                 self._budget.learn(sent, ended.completion.usage)
             if sent.model == request.models[-1] and not breaker.is_open:
-                ended = _settled_refusal(ended)
+                ended = settled_refusal(ended)
             if handed is None:
                 handed, cost = self._hand_over(ended, upper, number)
             recorded = await _finish_shielded(self._ledger.record(handed))
@@ -430,8 +459,15 @@ def _error_of(state: RetryCallState) -> BaseException | None:
     return None if state.outcome is None else state.outcome.exception()
 
 
-def _settled_refusal(ended: CallAttempt) -> CallAttempt:
-    """Turn a rejected attempt into an empty answer, because the same request would be rejected again."""
+def settled_refusal(ended: CallAttempt) -> CallAttempt:
+    """Turn a rejected attempt into an empty answer, because the same request would be rejected again.
+
+    Args:
+        ended: An attempt at the last of the request's models.
+
+    Returns:
+        The attempt with an empty answer if it was rejected, otherwise the attempt as it is.
+    """
     if not isinstance(ended.error, PromptRefused):
         return ended
     nothing = Completion(

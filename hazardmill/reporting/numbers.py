@@ -98,3 +98,19 @@ def plural(number: int, noun: str) -> str:
         noun: In the singular; its plural must end in a plain ``s``.
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time in its largest whole unit: ``40 s``, ``12 min``, ``3 h``, ``2 days``.
+
+    Args:
+        seconds: The length.
+
+    Returns:
+        The number of whole units, rounded down.
+    """
+    for unit, length in (("day", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= (2 if unit == "day" else 1) * length:
+            number = int(seconds // length)
+            return plural(number, unit) if unit == "day" else f"{number} {unit}"
+    return f"{int(seconds)} s"

@@ -8,6 +8,7 @@ from hazardmill.errors import SettingsError
 from hazardmill.ingest.sources import load_source
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
+from hazardmill.llm.batches.provider import BatchProvider
 from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import Backend
@@ -29,7 +30,8 @@ def open_backend(access: ModelAccess, store: Store) -> Backend:
         SettingsError: ``access.api_base`` is not an address, the provider of a model is unknown, or its key is not set.
     """
     backend = answering_backend(access)
-    if access.backend == "litellm":
+    # Whoever answers the files of an exchange folder has the keys.
+    if access.backend == "litellm" and access.channel != "exchange":
         _refuse_unaskable(access, backend.host)
     if access.backend != "replay":
         return backend
@@ -37,6 +39,31 @@ def open_backend(access: ModelAccess, store: Store) -> Backend:
 
     replayed = store if access.replay_store is None else Store.open(access.replay_store)
     return ReplayBackend(replayed, backend.name, backend.host)
+
+
+def open_batch_provider(access: ModelAccess, model: str, run_id: str) -> BatchProvider:
+    """Return who takes the batches of one model of a run: its provider, or an exchange folder.
+
+    Args:
+        access: How the run reaches its models.
+        model: The model, named as litellm names it.
+        run_id: The run, which an exchange folder belongs to.
+
+    Raises:
+        SettingsError: The provider has no batches, or the folder belongs to another run.
+    """
+    if access.exchange is not None:
+        from hazardmill.llm.batches.exchange import ExchangeFolder
+
+        return ExchangeFolder(access.exchange, model, run_id, max_answer_bytes=access.max_answer_bytes)
+    from hazardmill.llm.batches.providers import open_batches
+
+    return open_batches(
+        model,
+        api_base=access.api_base,
+        timeout_s=access.attempt_timeout,
+        max_answer_bytes=access.max_answer_bytes,
+    )
 
 
 def open_limiter(access: ModelAccess) -> Limiter:

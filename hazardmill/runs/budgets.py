@@ -42,7 +42,9 @@ def check_budget(access: ModelAccess, prices: Prices) -> None:
         SettingsError: The price of a model that may be asked is unknown.
     """
     if access.budget_usd is not None and not access.paid_before:
-        check_prices(access.all_models, prices)
+        check_prices(access.primary_models, prices, batch=access.channel == "batch")
+        # Fallbacks are asked the ordinary way.
+        check_prices(access.fallback_models, prices)
 
 
 @contextmanager

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from hazardmill.llm.access import ModelAccess
+from hazardmill.llm.batches.provider import BatchProvider
 from hazardmill.llm.client import Client
 from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Backend
-from hazardmill.runs.backend import open_backend, open_limiter
+from hazardmill.runs.backend import open_backend, open_batch_provider, open_limiter
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 
@@ -24,12 +26,16 @@ class ModelResources:
         client: Makes the client that asks it; called as ``Client`` is, with backend and ledger.
         limiter: Makes what keeps requests within the run's limits; called in the event loop that asks.
         prices: Loads the prices of models.
+        batches: Opens who takes the batches of one model; called with access, model and the run's id.
+        batch_sleep: Waits between two looks at batches.
     """
 
     backend: Callable[[ModelAccess, Store], Backend] = open_backend
     client: Callable[..., Client] = Client
     limiter: Callable[[ModelAccess], Limiter] = open_limiter
     prices: Callable[[], Prices] = Prices.load
+    batches: Callable[[ModelAccess, str, str], BatchProvider] = open_batch_provider
+    batch_sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 @dataclass(frozen=True)

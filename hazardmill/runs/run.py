@@ -23,6 +23,7 @@ from hazardmill.errors import (
     InputError,
     ProviderError,
     RunStopped,
+    RunWaiting,
     SettingsError,
     StoreError,
     StoreLocked,
@@ -33,9 +34,11 @@ from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.ingest.intake import Intake, take_in
+from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.records import Outcome
+from hazardmill.runs.batches import open_dispatch
 from hazardmill.runs.budgets import check_budget, open_budget, open_shared_limits
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
@@ -59,7 +62,7 @@ _MADE: Final = "made_with"
 _CACHED_FOR: Final = timedelta(minutes=5)
 """How long every provider keeps the beginning of a prompt in its cache."""
 
-RunState = Literal["running", "completed", "stopped", "failed"]
+RunState = Literal["running", "completed", "waiting", "stopped", "failed"]
 
 
 class Run:
@@ -281,9 +284,9 @@ class Run:
     def under_way(self) -> Iterator[None]:
         """Lock the run while it is worked on, then write down how it ended, whatever ended it.
 
-        Its state is ``completed`` if no record is pending; ``stopped`` after an interruption, a deliberate stop, a
-        provider that cannot be asked, or settings that cannot work; and ``failed`` after any other error, including
-        bugs. If another process works on the run, its state is left alone.
+        Its state is ``completed`` if no record is pending; ``waiting`` if answers are under way; ``stopped`` after an
+        interruption, a deliberate stop, a provider that cannot be asked, or settings that cannot work; and ``failed``
+        after any other error, including bugs. If another process works on the run, its state is left alone.
 
         Raises:
             StoreLocked: Another process works on this run.
@@ -301,7 +304,7 @@ class Run:
             resumable = ProviderError | RunStopped | SettingsError | asyncio.CancelledError
             failed = isinstance(error, Exception) and not isinstance(error, resumable)
             try:
-                self.finish("failed" if failed else "stopped")
+                self.finish("failed" if failed else "waiting" if isinstance(error, RunWaiting) else "stopped")
             except StoreError as more:
                 # The first error is the one to fix.
                 error.add_note(f"how the run ended could not be written down: {more}")
@@ -311,13 +314,18 @@ class Run:
 
     @asynccontextmanager
     async def session(
-        self, on_retry: Callable[[Retry], None] | None = None, watch: Watch | None = None
+        self,
+        on_retry: Callable[[Retry], None] | None = None,
+        watch: Watch | None = None,
+        *,
+        wait: bool = False,
     ) -> AsyncIterator[Session]:
         """Open everything the run needs, and close it afterwards, with all rows in parts.
 
         Args:
             on_retry: Called before each pause after which a request is sent again.
             watch: Notified of each step of each record.
+            wait: Whether to wait for the answers to batches, instead of ending with ``RunWaiting``.
 
         Yields:
             The session, which works on waves.
@@ -343,6 +351,7 @@ class Run:
             ):
                 if self._as_written() != ("running", self._written_config()):
                     self._change("running", writer)
+                outbox = None if config.channel == "single" else Outbox()
                 client = resources.client(
                     backend,
                     ledger,
@@ -352,6 +361,10 @@ class Run:
                     shared_limits=shared_limits,
                     deadline_s=config.deadline_s,
                     on_retry=on_retry,
+                    outbox=outbox,
+                )
+                dispatch = open_dispatch(
+                    self.store, writer, ledger, client, outbox, backend, config, resources, budget, wait=wait
                 )
                 context = StageContext(
                     client=client,
@@ -365,8 +378,10 @@ class Run:
                     watch=watch or SilentWatch(),
                 )
                 try:
-                    yield Session(self, writer, context, ledger, budget)
+                    yield Session(self, writer, context, ledger, budget, dispatch)
                 finally:
+                    if dispatch is not None:
+                        await dispatch.close()
                     await backend.close()
 
     def _warm(self) -> Iterator[Prefix]:

@@ -16,6 +16,7 @@ from hazardmill.generation.refine import RecordResult, Refinement
 from hazardmill.generation.rows import record_rows, task_id_of
 from hazardmill.generation.wave import Room, Wave
 from hazardmill.ingest.intake import RecordReader
+from hazardmill.llm.batches.dispatch import BatchDispatch
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.requests import Answer
@@ -24,7 +25,7 @@ from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
-from hazardmill.runs.waves import WaveStages, WaveStep, run_waves
+from hazardmill.runs.waves import AT_ONCE, WaveStages, WaveStep, run_waves
 from hazardmill.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Session:
     context: StageContext
     ledger: Ledger
     budget: Budget | None = None
+    dispatch: BatchDispatch | None = None
+    """Sends requests together; None if each is sent by itself."""
 
     def __post_init__(self) -> None:
         set_thresholds()
@@ -120,13 +123,17 @@ class Session:
         Raises:
             ProviderError: As ``work_through``.
             RunStopped: As ``work_through``.
+            RunWaiting: Requests were sent together, and their answers are not there yet.
         """
         self.context.client.reopen()
         self._waves, self._counts = {}, Counter()
         self._room.begin(steps[0].wave if steps else 1)
         await self._refresh_ledger()
         try:
-            await run_waves(stages, steps, self._room)
+            if self.dispatch is None:
+                await run_waves(stages, steps, self._room)
+            else:
+                await self._run_by_batches(self.dispatch, steps, stages)
         except (ProviderError, RunStopped) as error:
             try:
                 await self._commit_finished()
@@ -136,6 +143,25 @@ class Session:
             self._add_progress(error)
             raise
         return self._counts
+
+    async def _run_by_batches(self, dispatch: BatchDispatch, steps: Sequence[WaveStep], stages: WaveStages) -> None:
+        """Take waves through the stages again and again, each time as far as answers are there.
+
+        In between, what they asked for is sent together. Only as many waves are begun as are under way at once.
+        """
+        await dispatch.begin()
+        if dispatch.open:
+            # Without a new answer, no record can go on.
+            await dispatch.round()
+        left = list(steps)
+        while left or dispatch.open:
+            for wave in self._waves.values():
+                wave.go_on()
+            group = left[:AT_ONCE]
+            await run_waves(stages, group, self._room)
+            self._room.begin(group[0].wave if group else 1)
+            left = [step for step in left if step not in group or step.wave in self._waves]
+            await dispatch.round()
 
     async def extract(self, step: WaveStep) -> WaveStep:
         """Read the records of a wave, and ask for the danger in each."""
@@ -158,7 +184,9 @@ class Session:
         again = [_extraction_answers(work)[before:] for work, before in extracted]
         counts = Counter("draft" if each.code is not None else "no_code" for each in written)
         answers = [*again, *(each.answers for each in written)]
-        return self._following(step, wave, counts, answers, began, draft=step.draft + 1)
+        # Where answers are waited for, the drafts of an earlier look are done.
+        draft = max((len(work.attempts) + 1 for work in wave.works if work.has_draft), default=step.draft + 1)
+        return self._following(step, wave, counts, answers, began, draft=draft)
 
     async def execute(self, step: WaveStep) -> WaveStep:
         """Run and prove the drafts of a wave."""
@@ -177,8 +205,15 @@ class Session:
         return self._following(step, wave, counts, [each.judge_answers for each in attempts], began)
 
     async def commit(self, step: WaveStep) -> WaveStep:
-        """Write the outcomes of a wave in record order; all of its rows become parts."""
+        """Write the outcomes of a wave in record order; all of its rows become parts.
+
+        Returns:
+            The result. A wave with records that wait for answers is left as it is, and so are all later ones.
+        """
         began, wave = time.monotonic(), self._waves[step.wave]
+        waiting = [work.record.record_id for work in wave.works if work.waits]
+        if waiting or min(self._waves) < step.wave:
+            return WaveStep(wave=step.wave, draft=step.draft, left=waiting, counts={"waiting": len(waiting)})
         counts = await self._commit_all(step.wave, wave.works)
         # Its drafts are in the store now, and large.
         del self._waves[step.wave]

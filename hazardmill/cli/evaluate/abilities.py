@@ -11,7 +11,7 @@ import click
 from hazardmill.cli.evaluate.options import asking_options, figures_options, read_access, release_options
 from hazardmill.cli.evaluate.score import answer_all
 from hazardmill.cli.evaluate.words import render_turned_away
-from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option, wait_option
 from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability
 from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio
 from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
@@ -50,6 +50,7 @@ _CORRECT: Final = {"dangers": "exactly the steps", "condition": "the same condit
 @asking_options
 @figures_options
 @store_option
+@wait_option
 @json_option
 def abilities(
     release_name: str,
@@ -66,6 +67,7 @@ def abilities(
     seed: int,
     out: Path | None,
     store_path: Path | None,
+    wait: bool,
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
@@ -83,7 +85,7 @@ def abilities(
         tasks, configure_planner(model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
     folder = out or Path("evaluations") / run.run_id
-    table = answer_all(run, tasks, folder, store_path, quiet=as_json)
+    table = answer_all(run, tasks, folder, store_path, quiet=as_json, wait=wait)
     found, summary = write_abilities(table, tasks, run, folder, cluster=cluster, resamples=resamples, seed=seed)
     if as_json:
         print_json({**summary, "folder": str(folder)})

@@ -12,7 +12,7 @@ from hazardmill.cli.evaluate.injection_words import render_injections
 from hazardmill.cli.evaluate.options import asking_options, figures_options, read_access, release_options
 from hazardmill.cli.evaluate.score import answer_all
 from hazardmill.cli.evaluate.words import render_figures, render_turned_away
-from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option, wait_option
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.injection.injection import Arm, parts_of
@@ -108,6 +108,7 @@ def score(
 @asking_options
 @figures_options
 @store_option
+@wait_option
 @json_option
 def run(
     release_name: str,
@@ -127,6 +128,7 @@ def run(
     seed: int,
     out: Path | None,
     store_path: Path | None,
+    wait: bool,
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
@@ -148,7 +150,7 @@ def run(
     chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
-    table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json)
+    table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json, wait=wait)
     made = {"release": released.release, "decided_by": evaluation.decided_by}
     if isinstance(tasks, InjectedTasks):
         made["injection"] = tasks.describe()

@@ -19,6 +19,7 @@ from hazardmill.errors import (
     CorruptStore,
     ProviderError,
     RunStopped,
+    RunWaiting,
     SchemaMismatch,
     StoreError,
     StoreLocked,
@@ -45,6 +46,7 @@ def answer_all(
     path: Path | None,
     *,
     quiet: bool,
+    wait: bool = False,
 ) -> pa.Table:
     """Work through an evaluation whose rows and figures will be written to a folder.
 
@@ -54,6 +56,7 @@ def answer_all(
         folder: Where rows and figures will be written; it is checked before anything is paid for.
         path: The store, created if missing; None for that of the settings.
         quiet: Whether to print no progress.
+        wait: Whether to wait for requests that were sent together.
 
     Returns:
         The result rows, in the schema of that kind of evaluation.
@@ -67,12 +70,14 @@ def answer_all(
     store = open_store(path, create=True)
     if not quiet:
         click.echo(printable(f"run {evaluation.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
-    table = work_through(evaluation, store, tasks.released, quiet=quiet)
+    table = work_through(evaluation, store, tasks.released, quiet=quiet, wait=wait)
     check_read(table, store, evaluation.run_id)
     return table
 
 
-def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool) -> pa.Table:
+def work_through(
+    evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool, wait: bool = False
+) -> pa.Table:
     """Ask and score, with a line of progress every few seconds.
 
     Args:
@@ -80,6 +85,7 @@ def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, 
         store: Where the ledger and the rows are.
         total: Tasks, for the progress.
         quiet: Whether to print no progress.
+        wait: Whether to wait for requests that were sent together.
 
     Returns:
         The result rows, in the schema of that kind of evaluation.
@@ -90,15 +96,15 @@ def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, 
     """
     progress = _Progress(total, quiet)
     with _resumable(evaluation.run_id):
-        return asyncio.run(_work(evaluation, store, progress))
+        return asyncio.run(_work(evaluation, store, progress, wait))
 
 
-async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Progress) -> pa.Table:
+async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Progress, wait: bool) -> pa.Table:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends it as Ctrl-C does: stopped, resumable.
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    return await evaluation.run(store, on_task=progress.task, on_retry=progress.retry)
+    return await evaluation.run(store, on_task=progress.task, on_retry=progress.retry, wait=wait)
 
 
 @contextmanager
@@ -109,6 +115,9 @@ def _resumable(run_id: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise RunStopped(f"run {run_id} was interrupted", remedy=again) from None
+    except RunWaiting as error:
+        error.remedy = f"{again}; with --wait it waits for the answers"
+        raise
     except BudgetReached as error:
         error.remedy = f"{again}; give it a larger --budget-usd"
         raise

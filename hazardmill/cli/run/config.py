@@ -79,6 +79,11 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
         values.setdefault("budget_id", None)
+    if "exchange" in values:
+        values.setdefault("batch", False)
+    elif "batch" in values:
+        # Either of both options chooses how requests travel from here on.
+        values["exchange"] = None
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import json_option, store_option
+from hazardmill.cli.options import json_option, store_option, wait_option
 from hazardmill.cli.run.options import generation_options
 from hazardmill.store.run_ids import new_run_id
 from hazardmill.store_access import open_store
@@ -19,6 +19,7 @@ from hazardmill.store_access import open_store
 @generation_options
 @click.option("--run-id", help="Name of the run [default: from the time].")
 @store_option
+@wait_option
 @json_option
 def generate(
     sources: tuple[str, ...],
@@ -28,6 +29,7 @@ def generate(
     replay: str | None,
     run_id: str | None,
     store_path: Path | None,
+    wait: bool,
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
@@ -35,6 +37,9 @@ def generate(
 
     `hazardmill run estimate`, with the same options, predicts the cost. With --budget-usd, a request that could cost
     more than is left of the budget is not sent. The run stops instead; `run resume` with a larger budget continues it.
+
+    With --batch or --exchange, requests are sent together, and the command ends while the run waits for their answers;
+    `run resume` looks whether they are there. With --wait, the command waits instead. More: docs/batches.md.
     """
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.config import new_config
@@ -46,4 +51,4 @@ def generate(
     run_id = run_id or new_run_id("generate")
     with resumable(store, run_id, begun=False):
         started, intakes = Run.start(store, config, run_id)
-    work_and_show(started, intakes, f"run {started.run_id}: {len(started.selection)} records", as_json)
+    work_and_show(started, intakes, f"run {started.run_id}: {len(started.selection)} records", as_json, wait=wait)

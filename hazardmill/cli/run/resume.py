@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import json_option, store_option
+from hazardmill.cli.options import json_option, store_option, wait_option
 from hazardmill.cli.run.config import override_config
 from hazardmill.cli.run.options import settings_options
 from hazardmill.cli.run.work import resumable, work_and_show
@@ -24,6 +24,7 @@ from hazardmill.store_access import open_store
 @click.option("--child-id", help="Name of the child run [default: from the time].")
 @settings_options
 @store_option
+@wait_option
 @json_option
 def resume(
     run_id: str,
@@ -31,6 +32,7 @@ def resume(
     child_id: str | None,
     limits: tuple[str, ...],
     store_path: Path | None,
+    wait: bool,
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
@@ -38,9 +40,12 @@ def resume(
 
     A run keeps the settings it was started with; you may give the same values again as options. Options that do not
     alter results may differ, and then apply to later resumes too: budget, requests and tokens per minute, timeout per
-    attempt, deadline, size of answers, wave size, concurrency, cross-check share. If any other option differs, or if
-    the prompts, the jail's layers or hazardmill itself have changed, the command lists the changes and does nothing. To
-    continue with these changes, add `--child`: it starts a new run, on the same records unless `--limit` differs.
+    attempt, deadline, size of answers, wave size, concurrency, cross-check share, and whether requests are sent in
+    batches. If any other option differs, or if the prompts, the jail's layers or hazardmill itself have changed, the
+    command lists the changes and does nothing. To continue with these changes, add `--child`: it starts a new run, on
+    the same records unless `--limit` differs.
+
+    A run that waits for a batch or an exchange folder is looked at, and goes on as far as answers are there.
     """  # noqa: DOC501  # the docstring is the command's help
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")
@@ -59,9 +64,15 @@ def resume(
         with resumable(store, child_id, begun=False):
             started, intakes = found.child(config, child_id)
         work_and_show(
-            started, intakes, f"run {started.run_id}, a child of {run_id}: {len(started.selection)} records", as_json
+            started,
+            intakes,
+            f"run {started.run_id}, a child of {run_id}: {len(started.selection)} records",
+            as_json,
+            wait=wait,
         )
         return
     going_on = found.resume(config)
     pending = len(going_on.pending())
-    work_and_show(going_on, (), f"run {run_id}: {pending} of {len(going_on.selection)} records are left", as_json)
+    work_and_show(
+        going_on, (), f"run {run_id}: {pending} of {len(going_on.selection)} records are left", as_json, wait=wait
+    )

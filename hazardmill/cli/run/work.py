@@ -19,6 +19,7 @@ from hazardmill.errors import (
     NotRecorded,
     ProviderError,
     RunStopped,
+    RunWaiting,
     SchemaMismatch,
     StoreError,
     StoreLocked,
@@ -39,26 +40,28 @@ from hazardmill.text.shell import command
 _REASONS_SHOWN: Final = 5
 
 
-def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dict[str, int]:
+def work_through(run: Run, *, quiet: bool, afterwards: str | None = None, wait: bool = False) -> dict[str, int]:
     """Work on everything pending, then write down how the run ended.
 
     Args:
         run: The run.
         quiet: Whether to show no progress.
         afterwards: The command to run after the run is resumed, for the error message of a stopped run.
+        wait: Whether to wait for requests that were sent together.
 
     Returns:
         Records by outcome.
 
     Raises:
         RunStopped: Interrupted, stopped on purpose, out of money, or the disk refused; the run can be resumed.
+        RunWaiting: Requests were sent together, and their answers are not there yet.
         ProviderError: The provider cannot be asked; the run can be resumed.
         StoreLocked: Another process works on the run.
         CorruptStore, SchemaMismatch: The store cannot be read.
     """
     _warn_missing_engines(run)
     with resumable(run.store, run.run_id, afterwards, wanted=lambda: _suggest_budget(run)), run.under_way():
-        asyncio.run(_work(run, quiet))
+        asyncio.run(_work(run, quiet, wait))
     return run.counts()
 
 
@@ -125,6 +128,9 @@ def resumable(
         more = () if usd is None else ("--budget-usd", f"{usd:g}")
         error.remedy = f"paid answers are kept; resume with a larger budget: {go_on_with(*more)}"
         raise
+    except RunWaiting as error:
+        error.remedy = f"look again later with: {go_on}; or wait for the answers: {go_on_with('--wait')}"
+        raise
     except (ProviderError, RunStopped) as error:
         error.remedy = f"{error.remedy or 'fix the problem'}; then: {go_on}"
         raise
@@ -144,14 +150,14 @@ def _is_there(store: Store, run_id: str) -> bool:
         return False
 
 
-async def _work(run: Run, quiet: bool) -> None:
+async def _work(run: Run, quiet: bool, wait: bool) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends a run as Ctrl-C does: stopped, resumable.
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
     waves = run.waves()
     with RunProgress(sum(map(len, waves)), quiet=quiet) as progress:
-        async with run.session(progress.on_retry) as session:
+        async with run.session(progress.on_retry, wait=wait) as session:
             await session.work_through(waves, progress)
     warn_unrecorded(session.unrecorded)
     older = older_answers(run.store, run.run_id)
@@ -206,7 +212,7 @@ def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
     click.echo("; ".join(parts), err=err)
 
 
-def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: bool) -> None:
+def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: bool, *, wait: bool = False) -> None:
     """Work through a run and show its results.
 
     Args:
@@ -214,6 +220,7 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
         intakes: What was just read from its inputs.
         begins: The line to print before the work.
         as_json: Whether to print only the result, as JSON.
+        wait: Whether to wait for requests that were sent together.
 
     Raises:
         RunStopped: Interrupted, stopped on purpose, out of money, or the disk refused; the run can be resumed.
@@ -223,7 +230,7 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
         click.echo(begins, err=True)
         _show_losses(intakes)
     try:
-        work_through(run, quiet=as_json)
+        work_through(run, quiet=as_json, wait=wait)
     except (ProviderError, RunStopped):
         if not as_json:
             show_spent(run.store, run.run_id, err=True)

@@ -138,6 +138,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
         *,
         on_task: OnTask | None = None,
         on_retry: Callable[[Retry], None] | None = None,
+        wait: bool = False,
     ) -> pa.Table:
         """Ask for every answer that the ledger does not have yet, and score all of them without a model.
 
@@ -145,6 +146,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
             store: The store with the ledger.
             on_task: Called after each task whose answers have arrived.
             on_retry: Called before each pause that precedes another attempt at a request.
+            wait: Whether to wait for requests that were sent together.
 
         Returns:
             The rows (``abilities.rows.SCHEMA``).
@@ -175,7 +177,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
             if on_task is not None:
                 on_task(piece.task)
 
-        await self.ask_all(store, take, on_retry=on_retry)
+        await self.ask_all(store, take, on_retry=on_retry, wait=wait)
         return table_of(rows)
 
     def _request(self, task: EvaluationTask, question: AbilityQuestion, sample: int) -> Request:

@@ -57,6 +57,8 @@ class BatchStatus:
     state: BatchState
     answered: int | None = None
     message: str | None = None
+    answered_early: bool = False
+    """Whether ``results`` has lines already, although the state is not final."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class BatchProvider(Protocol):
         ...
 
     def size(self, line: BatchLine) -> int:
-        """Return how many bytes of the file of requests a line takes."""
+        """Return the size of a line in the file of requests, in bytes."""
         ...
 
     async def create(self, name: str, lines: Sequence[BatchLine]) -> str:
@@ -134,7 +136,7 @@ class BatchProvider(Protocol):
         ...
 
     def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
-        """Yield what became of the lines of a batch in a final state, in any order, as the provider tells it.
+        """Yield what became of the lines of a batch in a final state, in any order, as the provider reports it.
 
         Lines may be missing, or be there twice, or be nobody's. What cannot be read is left out, and the rest goes on.
 

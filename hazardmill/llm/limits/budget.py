@@ -134,6 +134,45 @@ class Budget:
             self._under_way += 1
         return Reservation(self, amount)
 
+    def reserve_now(self, usd: float) -> Reservation | None:
+        """Reserve money for one request of a batch if the rest suffices now.
+
+        Args:
+            usd: Maximum cost of the request in US dollars.
+
+        Returns:
+            The reservation; null if the rest does not suffice.
+        """
+        amount = picodollars(usd)
+        if amount and not self._fits(amount):
+            return None
+        self._reserved += amount
+        self._under_way += 1
+        return Reservation(self, amount)
+
+    def take_up(self, usd: float) -> Reservation:
+        """Return the reservation of a request that an earlier process sent, and that counts as spent until now.
+
+        Args:
+            usd: What counts as spent for it: its maximum cost in US dollars.
+        """
+        amount = min(picodollars(usd), self._settled)
+        self._settled -= amount
+        self._reserved += amount
+        self._under_way += 1
+        return Reservation(self, amount)
+
+    def end(self, usd: float) -> BudgetReached:
+        """Give back what was leased and not spent, and return the error that ends the run.
+
+        Args:
+            usd: Maximum cost of the next request in US dollars.
+
+        Returns:
+            The error, to be raised.
+        """
+        return self._end(picodollars(usd))
+
     def close(self) -> None:
         """Give back what was leased and not spent. Requests under way still count as spent."""
         idle = self._granted - self._settled - self._reserved

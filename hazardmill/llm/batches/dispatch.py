@@ -1,0 +1,562 @@
+"""Sends what a run waits for as batches, and brings the answers into its ledger.
+
+A batch is in the store before anything is sent: its row and the attempts of its lines are written together. Then it is
+created, and its id is written down. A process that is killed anywhere between leaves a batch that the next one finds by
+its name, so that no batch is created twice, and none is forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+
+from hazardmill.errors import (
+    ConnectionFailed,
+    ModelRefused,
+    PromptRefused,
+    ProviderDown,
+    ProviderError,
+    RateLimited,
+    RunStopped,
+    RunWaiting,
+    SettingsError,
+)
+from hazardmill.llm.batches.outbox import Outbox
+from hazardmill.llm.batches.provider import BatchProvider, BatchState, BatchStatus, LineResult
+from hazardmill.llm.batches.sent import (
+    TABLE,
+    SentBatch,
+    SentLine,
+    attempt_at,
+    batch_name,
+    last_number,
+    open_batches_of,
+)
+from hazardmill.llm.client import Client, settled_refusal
+from hazardmill.llm.ledger import Channel, Ledger
+from hazardmill.llm.limits.budget import Budget, Reservation
+from hazardmill.llm.prices import Prices
+from hazardmill.llm.requests import Backend, Request
+from hazardmill.reporting.numbers import duration
+
+if TYPE_CHECKING:
+    from hazardmill.store.store import Store
+    from hazardmill.store.writer import Writer
+
+MAX_ATTEMPTS: Final = 6
+"""Attempts at a line before the run stops, or its fallbacks are asked; the same number as for single requests."""
+
+_LARGEST: Final = 5_000
+"""Most lines of a batch, whatever the provider takes: all of them are written down together."""
+
+_CALLS: Final = 5
+"""Attempts at a call to a provider, such as a look at a batch."""
+
+_DOWNLOADS: Final = 3
+"""Downloads of the results of a batch if lines are missing."""
+
+_ANOTHER_MAY: Final = (ModelRefused, PromptRefused)
+"""Errors that do not go away with another attempt, and of which another model may know nothing."""
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_exponential = wait_exponential_jitter(initial=1, max=60, jitter=1)
+
+_SHORT_S: Final = 1.0
+"""First pause before something is tried again."""
+
+
+@dataclass(frozen=True)
+class BatchRules:
+    """How a run sends its batches, and how long it waits for them.
+
+    Attributes:
+        channel: ``batch`` or ``exchange``.
+        place: Address of the provider, or the exchange folder; null is the provider's own address.
+        fallbacks: Models that are asked the ordinary way if a line's own model cannot answer.
+        max_age_s: Age of a batch, in seconds, from which on waiting for it makes no sense any more.
+        wait: Whether to wait until answers are there, instead of ending the process.
+        first_pause_s: Seconds until the first look at a batch; later pauses grow up to ``last_pause_s``.
+    """
+
+    channel: Channel = "batch"
+    place: str | None = None
+    fallbacks: tuple[str, ...] = ()
+    max_age_s: float = 48 * 3600.0
+    wait: bool = False
+    first_pause_s: float = 5.0
+    last_pause_s: float = 300.0
+
+
+class BatchDispatch:
+    """Sends the requests in an outbox as batches, looks at them, and books their answers.
+
+    Args:
+        store: Where the batches of the run are found again.
+        writer: The run's writer.
+        ledger: The run's ledger.
+        client: The run's client, which asks fallbacks.
+        outbox: What the client puts requests into.
+        backend: Whose name and host are part of every identity; it sends nothing here, but for fallbacks.
+        provider: Opens the provider of batches of a model.
+        prices: Prices of the models.
+        budget: What may be spent; null for no limit.
+        rules: How to send and to wait.
+        sleep: Coroutine function that waits.
+        now: The time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        ledger: Ledger,
+        client: Client,
+        outbox: Outbox,
+        backend: Backend,
+        provider: Callable[[str], BatchProvider],
+        *,
+        prices: Prices,
+        budget: Budget | None = None,
+        rules: BatchRules | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._run_id = writer.run_id
+        self._ledger = ledger
+        self._client = client
+        self._outbox = outbox
+        self._backend = backend
+        self._open_provider = provider
+        self._providers: dict[str, BatchProvider] = {}
+        self._prices = prices
+        self._budget = budget
+        self._rules = rules or BatchRules()
+        self._sleep = sleep
+        self._now = now
+        self._reservations: dict[str, Reservation] = {}
+        self._pauses = self._growing_pauses()
+        self._last = 0
+        self.open: list[SentBatch] = []
+        """The batches whose answers are not all in the ledger."""
+
+    def open_providers(self, models: Iterable[str]) -> None:
+        """Open who takes the batches of some models.
+
+        Args:
+            models: The models.
+
+        Raises:
+            SettingsError: A provider has no batches.
+        """
+        for model in models:
+            self._provider(model)
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether requests wait to be sent."""
+        return len(self._outbox) > 0
+
+    async def begin(self) -> None:
+        """Find the batches that earlier processes of the run have left open.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        self._last = await asyncio.to_thread(last_number, self._store, self._run_id)
+        self.open = await asyncio.to_thread(open_batches_of, self._store, self._run_id, self._rules.fallbacks)
+        for line in (line for batch in self.open for line in batch.lines.values()):
+            if self._budget is not None and line.usd_upper is not None:
+                self._reservations[line.identity] = self._budget.take_up(line.usd_upper)
+
+    async def round(self) -> None:
+        """Send what is in the outbox, and return when answers to look at have come.
+
+        Raises:
+            RunWaiting: All batches are still being answered, and the run does not wait for them.
+            RunStopped: A batch is too old, or nobody can tell whether it exists.
+            BudgetReached: There is no money left for any of the requests, and no batch is under way.
+            ProviderError: The provider cannot be asked, or has failed the same request too often.
+        """
+        await self.send()
+        while self.open:
+            if await self.collect():
+                self._pauses = self._growing_pauses()
+                return
+            self._refuse_old()
+            if not self._rules.wait:
+                raise self._waiting()
+            await self._sleep(next(self._pauses))
+
+    async def send(self) -> None:
+        """Send the requests of the outbox, as one batch per model or several if they are too many.
+
+        Raises:
+            BudgetReached: As ``round``.
+            ProviderError: As ``round``.
+            RunStopped: As ``round``.
+        """
+        under_way = {identity for batch in self.open for identity in batch.lines}
+        asked = {identity: one for identity, one in self._outbox.take().items() if identity not in under_way}
+        by_model: dict[str, list[SentLine]] = {}
+        refused: float | None = None
+        for identity, request in asked.items():
+            upper = self._upper(request)
+            if not self._reserve(identity, request, upper):
+                # What is left over is asked for again in the next round.
+                refused = upper
+                break
+            line = SentLine(identity, request, self._ledger.number(identity), 0, upper)
+            by_model.setdefault(request.model, []).append(line)
+        if refused is not None and not by_model and not self.open:
+            assert self._budget is not None  # which has refused
+            raise self._budget.end(refused)
+        for model, lines in by_model.items():
+            for some in _split(lines, self._provider(model)):
+                await self._begin(model, some)
+        for batch in self.open:
+            if batch.state == "intended":
+                await self._create(batch)
+
+    async def collect(self) -> bool:
+        """Look at each open batch once, and book the answers that are there.
+
+        Returns:
+            Whether the run can go on: a batch is done, or it brought answers early.
+
+        Raises:
+            ProviderError: As ``round``; answers that were there are booked.
+            RunStopped: As ``round``.
+        """
+        progress, errors = False, list[Exception]()
+        for batch in tuple(self.open):
+            try:
+                if batch.state == "intended":
+                    await self._create(batch)
+                progress |= await self._look(batch)
+            except (ProviderError, RunStopped) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return progress
+
+    async def close(self) -> None:
+        """Release the connections of all providers."""
+        for provider in self._providers.values():
+            await provider.close()
+
+    def _provider(self, model: str) -> BatchProvider:
+        if model not in self._providers:
+            self._providers[model] = self._open_provider(model)
+        return self._providers[model]
+
+    @property
+    def _is_batch(self) -> bool:
+        return self._rules.channel == "batch"
+
+    def _upper(self, request: Request) -> float | None:
+        tokens = None if self._budget is None else self._budget.prompt_tokens(request)
+        return self._prices.upper_usd(request, tokens, batch=self._is_batch)
+
+    def _reserve(self, identity: str, request: Request, upper: float | None) -> bool:
+        if self._budget is None:
+            return True
+        if upper is None:
+            raise SettingsError(
+                f"the budget cannot be enforced: {request.stage} requests to {request.model} have no upper bound "
+                "on their cost in a batch",
+                record_id=request.record_id,
+                remedy="set max_tokens in the prompt's front matter and the model's prices of batches in prices.yaml, "
+                "or run without a budget",
+            )
+        reservation = self._budget.reserve_now(upper)
+        if reservation is not None:
+            self._reservations[identity] = reservation
+        return reservation is not None
+
+    async def _begin(self, model: str, lines: Sequence[SentLine]) -> None:
+        """Write a batch down with all of its lines, before anything is sent."""
+        self._last += 1
+        numbered = [
+            SentLine(line.identity, line.request, line.attempt, number, line.usd_upper)
+            for number, line in enumerate(lines, start=1)
+        ]
+        batch = SentBatch(
+            name=batch_name(self._run_id, self._last),
+            number=self._last,
+            channel=self._rules.channel,
+            model=model,
+            backend=self._backend.name,
+            host=self._backend.host,
+            place=self._rules.place,
+            created_at=self._now(),
+            requests=len(numbered),
+            lines={line.identity: line for line in numbered},
+        )
+        attempts = [(attempt_at(batch, line), line.attempt) for line in numbered]
+        await asyncio.wrap_future(self._ledger.hand_over_all(attempts, {TABLE: [batch.row(self._run_id)]}))
+        self.open.append(batch)
+
+    async def _create(self, batch: SentBatch) -> None:
+        """Create a batch at its provider, once, and write its id down."""
+        provider = self._provider(batch.model)
+        lines = [line.line for line in batch.lines.values()]
+        for attempt in itertools.count(1):
+            if batch.may_exist:
+                if not provider.can_find:
+                    raise self._lost(batch)
+                batch.batch_id = await self._patiently(lambda: provider.find(batch.name))
+            if batch.batch_id is None:
+                try:
+                    batch.batch_id = await provider.create(batch.name, lines)
+                except ProviderError as error:
+                    if not error.retryable:
+                        # Refused: there is no batch.
+                        await self._give_up(batch, error)
+                        raise
+                    if attempt == _CALLS:
+                        raise
+                    # Turned away means that nothing was begun. Otherwise only the provider knows.
+                    batch.may_exist = not isinstance(error, RateLimited)
+                    _log.warning("batch %s: %s", batch.name, error)
+                    await self._sleep(error.retry_after or _SHORT_S * 2 ** (attempt - 1))
+                    continue
+            batch.state = "sent"
+            await self._write(batch)
+            return
+
+    async def _look(self, batch: SentBatch) -> bool:
+        """Look at a batch, and book what is there; whether the run can go on with it."""
+        assert batch.batch_id is not None, "a batch without id is created first"
+        provider, batch_id = self._provider(batch.model), batch.batch_id
+        status = await self._patiently(lambda: provider.status(batch_id))
+        if not status.state.is_final and not status.answered_early:
+            return False
+        before = len(batch.lines)
+        failures = [] if status.state is BatchState.FAILED else await self._book_results(batch, status)
+        if not status.state.is_final:
+            return len(batch.lines) < before
+        batch.end, batch.message = status.state, status.message
+        failures += await self._book_missing(batch, status)
+        batch.state = "collected"
+        await self._write(batch)
+        self.open.remove(batch)
+        await self._ask_others(failures)
+        return True
+
+    async def _book_results(self, batch: SentBatch, status: BatchStatus) -> list[tuple[SentLine, ProviderError]]:
+        """Book what the provider has for the lines of a batch, and return those that ended in an error."""
+        failed: list[tuple[SentLine, ProviderError]] = []
+        for attempt in range(1, _DOWNLOADS + 1):
+            found = await self._patiently(lambda: self._download(batch))
+            for result in found.values():
+                line = batch.lines.pop(result.custom_id)
+                error = await self._book(batch, line, result)
+                if error is not None:
+                    failed.append((line, error))
+            told = None if status.answered is None else min(status.answered, batch.requests)
+            if told is None or batch.requests - len(batch.lines) >= told or attempt == _DOWNLOADS:
+                break
+            # The provider has more lines than came: what is asked again would be paid for twice.
+            _log.warning("batch %s: lines are missing in its results; downloading them again", batch.name)
+            await self._sleep(_SHORT_S)
+        return failed
+
+    async def _download(self, batch: SentBatch) -> dict[str, LineResult]:
+        """Return the results of the lines that have none yet; of two results of one line, the one with an answer."""
+        assert batch.batch_id is not None
+        found: dict[str, LineResult] = {}
+        strange = 0
+        lines = [line.line for line in batch.lines.values()]
+        async for result in self._provider(batch.model).results(batch.batch_id, lines):
+            if result.custom_id not in batch.lines:
+                strange += 1
+                continue
+            known = found.get(result.custom_id)
+            if known is None or known.completion is None:
+                found[result.custom_id] = result
+        if strange and batch.answered == 0:
+            _log.warning("batch %s: %d results belong to none of its open lines", batch.name, strange)
+        return found
+
+    async def _book_missing(self, batch: SentBatch, status: BatchStatus) -> list[tuple[SentLine, ProviderError]]:
+        """Book the lines that a batch ended without, and return them."""
+        failed = []
+        for line in tuple(batch.lines.values()):
+            del batch.lines[line.identity]
+            error = _error_of_missing(batch, line, status)
+            # Whoever ends without a trace of a line may have charged for it.
+            charged = None if status.state is BatchState.ENDED else 0.0
+            await self._book(batch, line, LineResult(line.identity, error=error), charged)
+            failed.append((line, error))
+        return failed
+
+    async def _book(
+        self, batch: SentBatch, line: SentLine, result: LineResult, usd: float | None = 0.0
+    ) -> ProviderError | None:
+        """Put what became of a line into the ledger.
+
+        Args:
+            batch: The batch.
+            line: The line.
+            result: What became of it.
+            usd: What an error cost in US dollars; null if unknown.
+
+        Returns:
+            The error; null if the line has an answer.
+        """
+        completion, error = result.completion, result.error
+        if completion is not None:
+            model = completion.model_sent or line.request.model
+            usd = self._prices.usd(model, completion.usage, batch=self._is_batch)
+            bound = usd if usd is not None else self._prices.most_usd(model, completion.usage, batch=self._is_batch)
+        else:
+            bound = usd
+        upper = line.usd_upper if bound is None else bound
+        overrun = None if bound is None or line.usd_upper is None else max(0.0, bound - line.usd_upper) or None
+        ended = replace(
+            attempt_at(batch, line),
+            completion=completion,
+            error=error,
+            usd=usd,
+            usd_upper=upper,
+            usd_overrun=overrun,
+        )
+        if not line.request.fallbacks:
+            ended = settled_refusal(ended)
+        await self._ledger.record(self._ledger.hand_over(ended, line.attempt))
+        reservation = self._reservations.pop(line.identity, None)
+        if reservation is not None:
+            reservation.settle(bound)
+        if ended.completion is not None:
+            batch.answered += 1
+            return None
+        return error
+
+    async def _ask_others(self, failures: Sequence[tuple[SentLine, ProviderError]]) -> None:
+        """Ask fallbacks where a line's own model cannot answer, and stop the run where nobody can."""
+        hopeless: ProviderError | None = None
+        for line, error in failures:
+            tired = error.retryable and line.attempt % MAX_ATTEMPTS == 0
+            if line.request.fallbacks and (tired or isinstance(error, _ANOTHER_MAY)):
+                await self._client.ask_fallbacks(line.identity, line.request)
+            elif tired or not error.retryable:
+                hopeless = hopeless or error
+        if hopeless is not None:
+            raise hopeless
+
+    async def _give_up(self, batch: SentBatch, error: ProviderError) -> None:
+        """Write down that a batch was refused, and that none of its lines was sent."""
+        for line in tuple(batch.lines.values()):
+            del batch.lines[line.identity]
+            await self._book(batch, line, LineResult(line.identity, error=_with_line(error, line)))
+        batch.state, batch.message = "never_sent", error.message
+        await self._write(batch)
+        self.open.remove(batch)
+
+    async def _write(self, batch: SentBatch) -> None:
+        await asyncio.wrap_future(self._writer.hand_over({TABLE: [batch.row(self._run_id)]}))
+
+    async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
+        """Return the result of a call, repeated a few times after errors that another attempt may not meet."""
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
+            stop=stop_after_attempt(_CALLS),
+            wait=_pause,
+            sleep=self._sleep,
+            reraise=True,
+        )
+
+        async def attempt() -> _T:
+            return await call()
+
+        return await retrying(attempt)
+
+    def _growing_pauses(self) -> Iterator[float]:
+        pause = self._rules.first_pause_s
+        while True:
+            yield pause
+            pause = min(1.5 * pause, self._rules.last_pause_s)
+
+    def _refuse_old(self) -> None:
+        """Stop the run if a batch is too old to be waited for."""
+        now = self._now()
+        for batch in self.open:
+            if batch.age_s(now) > self._rules.max_age_s:
+                raise RunStopped(
+                    f"{self._said(batch)}, which is more than {duration(self._rules.max_age_s)}",
+                    remedy="look for it at the provider; cancel it there if it hangs: what it answered is booked then, "
+                    "and the rest is asked again; or wait longer with a larger --batch-max-age",
+                )
+
+    def _waiting(self) -> RunWaiting:
+        return RunWaiting(
+            f"waiting for {'; '.join(map(self._said, self.open))}",
+            remedy="look again later, or wait for the answers with --wait",
+        )
+
+    def _said(self, batch: SentBatch) -> str:
+        where = "" if batch.place is None else f" {'in' if batch.channel == 'exchange' else 'at'} {batch.place}"
+        return (
+            f"{batch.channel} {batch.batch_id or batch.name}{where} ({batch.requests - len(batch.lines)} of "
+            f"{batch.requests} requests are answered, {duration(batch.age_s(self._now()))} old)"
+        )
+
+    def _lost(self, batch: SentBatch) -> RunStopped:
+        tell = f"hazardmill run batch {batch.name}"
+        return RunStopped(
+            f"nobody can tell whether {batch.model} has the batch {batch.name}: it was about to be created on "
+            f"{batch.created_at:%Y-%m-%d %H:%M} UTC with {batch.requests} requests, and this provider does not list "
+            "batches by name",
+            remedy=f"look for it at the provider, then say `{tell} --is ID`, or `{tell} --none` if there is none",
+        )
+
+
+def _split(lines: Sequence[SentLine], provider: BatchProvider) -> Iterator[Sequence[SentLine]]:
+    """Divide lines into batches that a provider takes."""
+    most, size = min(_LARGEST, provider.limits.requests), 0
+    some: list[SentLine] = []
+    for line in lines:
+        more = provider.size(line.line)
+        if some and (len(some) == most or size + more > provider.limits.bytes):
+            yield some
+            some, size = [], 0
+        some.append(line)
+        size += more
+    if some:
+        yield some
+
+
+def _error_of_missing(batch: SentBatch, line: SentLine, status: BatchStatus) -> ProviderError:
+    said = f": {status.message}" if status.message else ""
+    what = {
+        BatchState.ENDED: "ended without a word on this request",
+        BatchState.EXPIRED: "expired before this request was answered",
+        BatchState.CANCELLED: "was cancelled before this request was answered",
+        BatchState.FAILED: f"was refused as a whole{said}",
+    }[status.state]
+    kind = ConnectionFailed if status.state is BatchState.ENDED else ProviderDown
+    return kind(
+        f"{line.request.model}: the batch {batch.batch_id} {what}",
+        record_id=line.request.record_id,
+        remedy="resume the run: the request is sent again",
+    )
+
+
+def _with_line(error: ProviderError, line: SentLine) -> ProviderError:
+    return type(error)(error.message, record_id=line.request.record_id, remedy=error.remedy)
+
+
+def _pause(state: RetryCallState) -> float:
+    error = None if state.outcome is None else state.outcome.exception()
+    wanted = error.retry_after if isinstance(error, ProviderError) else None
+    return _exponential(state) if wanted is None else wanted

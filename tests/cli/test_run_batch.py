@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from factories.batch_provider import BatchesInProcess
+
+from cli.conftest import Hazardmill
+from hazardmill.errors import ConnectionFailed, RunStopped, RunWaiting
+from hazardmill.store.store import Store
+from tests.generation.conftest import jail as jail
+from tests.generation.conftest import notes as notes
+from tests.generation.conftest import sources_home as sources_home
+from tests.generation.conftest import store as store
+from tests.runs.batching import Many, backend, raising
+
+
+@pytest.fixture
+def lost(store: Store, notes: Path) -> Many:
+    """A run whose first batch may exist at a provider that lists none."""
+    provider = BatchesInProcess(backend(), can_find=False, after_create=raising(ConnectionFailed("reset")))
+    many = Many(store, provider, wait=False)
+    many.start(notes)
+    with pytest.raises(RunStopped, match="nobody can tell"):
+        many.go_on()
+    return many
+
+
+def test_a_batch_that_was_found_is_booked(lost: Many, hazardmill: Hazardmill) -> None:
+    said = hazardmill("run", "batch", "run-0001", "--is", "job-1", "--store", lost.store.path)
+    assert said.code == 0 and "resume run run" in said.out
+    lost.to_the_end()
+    assert len([job for job in lost.provider.jobs.values() if job.name == "run-0001"]) == 1
+    assert "run-0001" in {row["batch"] for row in lost.store.rows("llm_calls", {"answered": True})}
+
+
+def test_a_batch_that_is_not_there_is_sent_again_and_cost_nothing(lost: Many, hazardmill: Hazardmill) -> None:
+    lost.provider.jobs.clear()
+    said = hazardmill("run", "batch", "run-0001", "--none", "--store", lost.store.path)
+    assert said.code == 0
+    rows = lost.store.rows("llm_calls", {"batch": "run-0001"})
+    assert rows and {(row["error"], row["usd_upper"]) for row in rows} == {("ConnectionFailed", 0.0)}
+    lost.to_the_end()
+    assert not [row for row in lost.store.rows("llm_calls", {"answered": True}) if row["batch"] == "run-0001"]
+
+
+def test_batches_are_listed(store: Store, notes: Path, hazardmill: Hazardmill) -> None:
+    many = Many(store, BatchesInProcess(backend(), ready_at=5), wait=False)
+    many.start(notes)
+    with pytest.raises(RunWaiting):
+        many.go_on()
+    said = hazardmill("run", "batch", "--store", store.path)
+    assert said.code == 0
+    assert said.out.startswith("run-0001  batch     sent        job-1  0 of ")
+    (row,) = json.loads(hazardmill("run", "batch", "--store", store.path, "--json").out)
+    assert (row["batch"], row["state"], row["batch_id"]) == ("run-0001", "sent", "job-1")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--is", "x"], "say one thing about one batch"),
+        (["run-0001", "--is", "x", "--none"], "say one thing about one batch"),
+        (["run-0002", "--none"], "no batch of the name run-0002 is open"),
+        (["run-0001", "--cancel"], "has no provider that could stop it"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(lost: Many, hazardmill: Hazardmill, words: list[str], why: str) -> None:
+    said = hazardmill("run", "batch", *words, "--store", lost.store.path)
+    assert said.code == 2 and why in said.err
+
+
+def test_a_known_batch_is_not_given_another_id(store: Store, notes: Path, hazardmill: Hazardmill) -> None:
+    many = Many(store, BatchesInProcess(backend(), ready_at=5), wait=False)
+    many.start(notes)
+    with pytest.raises(RunWaiting):
+        many.go_on()
+    said = hazardmill("run", "batch", "run-0001", "--none", "--store", store.path)
+    assert said.code == 2 and "is known at its provider as job-1" in said.err

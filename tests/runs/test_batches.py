@@ -1,0 +1,252 @@
+"""Runs whose requests travel in batches: the same rows, whatever becomes of the batches."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factories.batch_provider import BatchesInProcess
+
+from hazardmill.errors import (
+    ConnectionFailed,
+    ProviderDown,
+    RateLimited,
+    RequestRefused,
+    RunStopped,
+    RunWaiting,
+)
+from hazardmill.llm.batches.provider import BatchLimits, BatchState, LineResult
+from hazardmill.llm.prices import BatchPrice, Price, Prices
+from hazardmill.runs.resources import RunResources
+from hazardmill.runs.run import Run
+from hazardmill.store.store import Store
+from tests.runs.batching import RECORDS, Many, backend, raising, state
+from tests.runs.test_run import config, started
+
+TOY = Price(model="toy", input=1, cached_input=1, output=1, checked="2026-11-26", origin="a test")
+
+
+@pytest.fixture
+def ordinary(tmp_path: Path, notes: Path) -> dict[str, str]:
+    """The digest of the same records asked one by one."""
+    store, asked = Store.open(tmp_path / "ordinary", create=True), backend()
+    resources = RunResources(backend=lambda access, store: asked)
+    run, _ = Run.start(store, config(notes, backend="litellm"), "run", resources=resources)
+
+    async def work() -> None:
+        async with run.session() as session:
+            await session.work_through(run.waves())
+
+    with run.under_way():
+        asyncio.run(work())
+    assert len(run.selection) >= RECORDS
+    return store.digest()
+
+
+@pytest.fixture
+def paid_for(tmp_path: Path, notes: Path, ordinary: dict[str, str]) -> int:
+    return Store.open(tmp_path / "ordinary").count("llm_calls", {"answered": True})
+
+
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_it_gives_what_single_requests_give(
+    store: Store, notes: Path, ordinary: dict[str, str], paid_for: int, wait: bool, size: int
+) -> None:
+    provider = BatchesInProcess(backend(), ready_at=3)
+    many = Many(store, provider, wait=wait)
+    many.start(notes, wave_size=size)
+    sessions = many.to_the_end()
+    assert store.digest() == ordinary
+    assert provider.backend.count() == paid_for  # type: ignore[attr-defined]
+    assert (sessions == 1) is wait
+    # Each of a hundred in one wave: one batch for extraction, and one per stage and draft at most.
+    assert len(provider.jobs) <= 8 or size < 100
+    calls = store.rows("llm_calls", None, ["channel", "batch", "batch_line", "attempt"])
+    assert {call["channel"] for call in calls} == {"batch"}
+    names = {row["batch"]: row for row in store.rows("batches")}
+    assert {call["batch"] for call in calls} == set(names)
+    assert all(row["state"] == "collected" and row["end"] == "ended" for row in names.values())
+    assert sum(row["answered"] for row in names.values()) == paid_for
+    if wait:
+        assert many.slept and many.slept[0] == 5.0
+
+
+FAULTS: dict[str, dict[str, Any]] = {
+    "not created": {"before_create": raising(ProviderDown("busy"), RateLimited("slower"), ConnectionFailed("reset"))},
+    "created, and the id lost": {"after_create": raising(ProviderDown("busy"), ConnectionFailed("reset"))},
+    "refused as a whole": {"ends": {1: BatchState.FAILED, 2: BatchState.FAILED}},
+    "expired in part": {
+        "ends": {1: BatchState.EXPIRED, 3: BatchState.EXPIRED},
+        "change": lambda number, results: results[::2] if number in (1, 3) else results,
+    },
+    "cancelled": {
+        "ends": {2: BatchState.CANCELLED},
+        "change": lambda number, results: [] if number == 2 else results,
+    },
+    "lines missing": {"change": lambda number, results: results[1:] if number % 2 else results},
+    "lines doubled": {"change": lambda number, results: [*results, *results]},
+    "lines of nobody": {"change": lambda number, results: [LineResult("x" * 64, results[0].completion), *results]},
+    "out of order": {"change": lambda number, results: results[::-1]},
+    "lines failed": {
+        "change": lambda number, results: [
+            LineResult(each.custom_id, error=ProviderDown("500")) if (number + place) % 3 == 0 else each
+            for place, each in enumerate(results)
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_it_ends_as_without_faults(store: Store, notes: Path, ordinary: dict[str, str], fault: str, wait: bool) -> None:
+    provider = BatchesInProcess(backend(), ready_at=2, **FAULTS[fault])
+    many = Many(store, provider, wait=wait)
+    many.start(notes)
+    many.to_the_end()
+    assert store.digest() == ordinary
+    names = [job.name for job in provider.jobs.values()]
+    assert len(set(names)) == len(names)
+    assert not [row for row in store.rows("llm_calls", None, ["error"]) if row["error"] == "in_flight"]
+
+
+def test_a_batch_that_may_exist_and_cannot_be_found_stops_the_run(store: Store, notes: Path) -> None:
+    provider = BatchesInProcess(backend(), can_find=False, after_create=raising(ConnectionFailed("reset")))
+    many = Many(store, provider, wait=True)
+    many.start(notes)
+    for _ in range(2):
+        with pytest.raises(RunStopped, match="nobody can tell whether toy has the batch run-0001") as caught:
+            many.go_on()
+        assert not isinstance(caught.value, RunWaiting)
+        assert "hazardmill run batch run-0001 --is ID" in str(caught.value.remedy)
+    assert (state(store), len(provider.jobs)) == ("stopped", 1)
+
+
+def test_a_provider_that_lists_nothing_is_asked_again_if_it_only_turned_us_away(store: Store, notes: Path) -> None:
+    provider = BatchesInProcess(backend(), can_find=False, before_create=raising(RateLimited("slower", retry_after=7)))
+    many = Many(store, provider, wait=True)
+    many.start(notes)
+    assert many.to_the_end() == 1
+    assert 7 in many.slept
+
+
+def test_a_refused_request_for_a_batch_stops_the_run_and_costs_nothing(store: Store, notes: Path) -> None:
+    provider = BatchesInProcess(backend(), before_create=raising(RequestRefused("no credit")))
+    many = Many(store, provider, wait=True)
+    many.start(notes)
+    with pytest.raises(RequestRefused, match="no credit"):
+        many.go_on()
+    rows = store.rows("llm_calls")
+    assert rows and {(row["error"], row["usd"], row["usd_upper"]) for row in rows} == {("RequestRefused", 0.0, 0.0)}
+    assert [row["state"] for row in store.rows("batches")] == ["never_sent"]
+    assert many.to_the_end() == 1
+
+
+def test_lines_that_always_fail_stop_the_run_after_six_batches(store: Store, notes: Path) -> None:
+    down = ProviderDown("500")
+    provider = BatchesInProcess(
+        backend(), change=lambda number, results: [LineResult(each.custom_id, error=down) for each in results]
+    )
+    many = Many(store, provider, wait=True)
+    many.start(notes)
+    with pytest.raises(ProviderDown, match="500"):
+        many.go_on()
+    assert len(provider.jobs) == 6
+    # It can be tried again.
+    with pytest.raises(ProviderDown, match="500"):
+        many.go_on()
+    assert len(provider.jobs) == 12
+
+
+def test_batches_are_no_larger_than_the_provider_takes(store: Store, notes: Path, ordinary: dict[str, str]) -> None:
+    provider = BatchesInProcess(backend(), limits=BatchLimits(requests=4, bytes=10**9))
+    many = Many(store, provider, wait=True)
+    many.start(notes, wave_size=100)
+    many.to_the_end()
+    assert max(len(job.lines) for job in provider.jobs.values()) == 4
+    assert store.digest() == ordinary
+
+
+def test_an_old_batch_is_waited_for_no_longer(store: Store, notes: Path) -> None:
+    provider = BatchesInProcess(backend(), ready_at=10**9)
+    many = Many(store, provider, wait=False)
+    many.start(notes, batch_max_age=1e-9)
+    with pytest.raises(RunStopped, match="which is more than 0 s") as caught:
+        many.go_on()
+    assert "--batch-max-age" in str(caught.value.remedy)
+    assert state(store) == "stopped"
+
+
+def prices(batch: float | None) -> Prices:
+    if batch is None:
+        return Prices({"toy": TOY})
+    inside = BatchPrice(input=batch, cached_input=batch, output=batch, checked=TOY.checked, origin="a test")
+    return Prices({"toy": TOY.model_copy(update={"batch": inside})})
+
+
+def test_a_budget_counts_prices_inside_a_batch(store: Store, notes: Path) -> None:
+    many = Many(store, BatchesInProcess(backend(), ready_at=2), wait=False, prices=prices(0.5))
+    many.start(notes, budget_usd=1.0)
+    many.to_the_end()
+    rows = store.rows("llm_calls", {"answered": True}, ["usd", "usd_upper"])
+    assert {row["usd"] for row in rows} == {(1000 + 100) * 0.5 / 1e6}
+    assert {row["usd_upper"] for row in rows} == {row["usd"] for row in rows}
+
+
+def test_a_small_budget_sends_what_it_can_pay_for(store: Store, notes: Path, ordinary: dict[str, str]) -> None:
+    provider = BatchesInProcess(backend(), ready_at=2)
+    many = Many(store, provider, wait=True, prices=prices(0.5))
+    many.start(notes, budget_usd=0.012)
+    with pytest.raises(RunStopped, match=r"budget of 0\.012 USD is reached"):
+        for _ in range(3):
+            many.go_on()
+    spent = sum(row["usd_upper"] for row in store.rows("llm_calls", None, ["usd_upper"]))
+    assert 0 < spent <= 0.012
+    run = Run.load(store, "run", many.resources)
+    many.run = run.resume(run.config.model_copy(update={"budget_usd": 5.0}))
+    run = many.run
+
+    async def work() -> None:
+        async with run.session(wait=True) as session:
+            await session.work_through(run.waves())
+
+    with run.under_way():
+        asyncio.run(work())
+    assert store.digest() == ordinary
+    assert provider.backend.count() == store.count("llm_calls", {"answered": True})  # type: ignore[attr-defined]
+
+
+def test_another_model_that_answers_is_told(store: Store, notes: Path) -> None:
+    def another(number: int, results: list[LineResult]) -> list[LineResult]:
+        return [
+            replace(each, completion=each.completion.model_copy(update={"model_answered": "another"}))
+            for each in results
+            if each.completion is not None
+        ]
+
+    many = Many(store, BatchesInProcess(backend(), change=another), wait=True)
+    many.start(notes)
+    many.to_the_end()
+    assert {row["model_answered"] for row in store.rows("llm_calls", {"answered": True})} == {"another"}
+
+
+def test_a_fallback_is_asked_the_ordinary_way(store: Store, notes: Path) -> None:
+    refused = RequestRefused("never")
+    provider = BatchesInProcess(
+        backend(),
+        change=lambda number, results: [LineResult(each.custom_id, error=ProviderDown("500")) for each in results],
+    )
+    many = Many(store, provider, wait=True)
+    many.start(notes, fallback_models=("toy-2",))
+    many.to_the_end()
+    answered = store.rows("llm_calls", {"answered": True}, ["channel", "model_sent", "model_asked"])
+    assert {tuple(row.values()) for row in answered} == {("single", "toy-2", "toy")}
+    assert refused is not None
+
+
+def test_started_runs_of_other_backends_have_no_batches(store: Store, notes: Path) -> None:
+    with pytest.raises(Exception, match="--batch is for language models"):
+        started(store, notes, batch=True)
