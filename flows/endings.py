@@ -30,6 +30,10 @@ from hazardmill.text.shell import command
 BUDGET_REACHED = "BudgetReached"
 """Name of the state of a run with no money left. Its type is Completed, because nothing went wrong."""
 
+WAITING = "Waiting"
+"""Name of the state of a run whose requests were sent together and have no answers yet. Its type is Completed, because
+nothing went wrong; the deployment ``resume-waiting`` takes it up."""
+
 _NO_ACCIDENT = InputError | JailUnavailable | ProviderError | RunStopped | StoreLocked | UsageError
 """Errors that a second try would meet again."""
 
@@ -73,6 +77,18 @@ def stop_run(run: Run, said: str, result: object) -> State[Any]:
     retry = retry_command(run, **more)
     message = f"Run {run.run_id}: {said}; paid answers are kept; resume with a larger budget: {retry}"
     return Completed(name=BUDGET_REACHED, message=message, data=result)
+
+
+def wait_for(run: Run, said: str, result: object) -> State[Any]:
+    """Return the state of a run that waits for answers.
+
+    Args:
+        run: The run.
+        said: What it waits for.
+        result: How far it came.
+    """
+    message = f"Run {run.run_id}: {said}; the deployment resume-waiting takes it up, or: {retry_command(run)}"
+    return Completed(name=WAITING, message=message, data=result)
 
 
 def retry_command(run: Run, **changes: str) -> str:

@@ -13,11 +13,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 from pydantic import BaseModel, Field
 
-from flows.endings import BUDGET_REACHED
+from flows.endings import BUDGET_REACHED, WAITING
 from flows.keys import keys_for
-from flows.parameters import Records, run_parameters
+from flows.parameters import Records, given_parameters, run_parameters
 from flows.publishing import key
-from hazardmill.errors import BudgetReached, ProviderError, RunStopped
+from hazardmill.errors import BudgetReached, ProviderError, RunStopped, RunWaiting
 from hazardmill.evaluation.metrics import Figures, figures
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.released_tasks import ReleasedTasks
@@ -46,7 +46,7 @@ class Evaluated(BaseModel):
 
     run: str
     folder: Path = Field(description="Folder for rows and figures.")
-    digest: str | None = Field(description="Digest of the rows; null if the budget was reached first.")
+    digest: str | None = Field(description="Digest of the rows; null if the run is not done.")
 
 
 @task(name="ask-and-score", persist_result=False, cache_policy=NO_CACHE)
@@ -102,12 +102,15 @@ async def evaluate(
     """
     chosen = load_settings().fill({**dict.fromkeys(AccessOptions.model_fields.keys() - _NOT_OFFERED), **given})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
-    evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs)
+    evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs, asked_by=given_parameters())
     run, title = evaluation.run_id, f"{label_model(model)} on {tasks.name}"
     check_out(folder := out or Path("evaluations") / run, run)
     try:
         async with keys_for(evaluation.access):
             summary = await ask_and_score(evaluation, tasks, open_store(store, create=True), folder)
+    except RunWaiting as waiting:
+        told = f"Run {run}: {waiting.message}; the deployment resume-waiting takes it up, or start it again"
+        return Completed(name=WAITING, message=told, data=Evaluated(run=run, folder=folder, digest=None))
     except BudgetReached as reached:
         told = f"Run {run}: {reached.message}; {_AGAIN}: give it a larger budget_usd"
         await _show(model, run, f"### {title}\n\n    {told}")

@@ -13,7 +13,7 @@ from prefect.states import Completed, Failed
 from pydantic import Field
 
 from flows.afterwards import dedupe, write_page
-from flows.endings import BUDGET_REACHED, name_run, run_exists
+from flows.endings import BUDGET_REACHED, WAITING, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.parameters import Records, RunName, SourceName, run_parameters
 from flows.publishing import ANNOUNCED_LATER, announce
@@ -94,4 +94,6 @@ def _join_states(root: str, states: dict[str, State[Any]]) -> State[dict[str, st
         go_on = f"prefect deployment run {whole} -p run_id={root} -p budget_usd=..."
         message = f"The budget is reached; resume with a larger one: {go_on} {said_of}"
         return Completed(name=BUDGET_REACHED, message=message, data=said)
+    if waiting := [f"{name}: {state.message}" for name, state in states.items() if state.name == WAITING]:
+        return Completed(name=WAITING, message="; ".join(waiting), data=said)
     return Completed(message="; ".join(f"{name}: {state.message}" for name, state in states.items()), data=said)

@@ -6,8 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from prefect import runtime
+from pydantic import BaseModel, Field, JsonValue
 from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
 from hazardmill.ingest.sources import list_sources
 from hazardmill.run_options import RunOption, run_options
@@ -80,6 +82,13 @@ def run_parameters(
         return function
 
     return decorate
+
+
+def given_parameters() -> dict[str, JsonValue]:
+    """Return the parameters of this flow run that were given, as JSON values."""
+    given = {name: value for name, value in runtime.flow_run.parameters.items() if value is not None}
+    values: dict[str, JsonValue] = to_jsonable_python(given)
+    return values
 
 
 def _also(name: str) -> list[str]:

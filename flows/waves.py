@@ -16,12 +16,12 @@ from pydantic import BaseModel, Field
 
 from flows.afterwards import write_views
 from flows.budget import Thresholds, spent_by_others, threshold_emitter
-from flows.endings import complete_run, in_words, is_accident, resumable, stop_run, warn_unrecorded
+from flows.endings import complete_run, in_words, is_accident, resumable, stop_run, wait_for, warn_unrecorded
 from flows.progress import Progress, watch_progress
 from flows.publishing import ANNOUNCED_LATER, announce, announce_regularly
 from flows.stages import run_as_tasks
 from flows.wave_log import WaveLog
-from hazardmill.errors import BudgetReached
+from hazardmill.errors import BudgetReached, RunWaiting
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.run import Run
 from hazardmill.runs.session import Session
@@ -59,11 +59,13 @@ async def finish_run(run: Run, waves: list[WaveStep], log: WaveLog) -> None:
 
 async def work_through(run: Run) -> State[Generated]:
     """Work on everything pending, and return the state that describes how the run ended."""
-    progress, log, said = await Progress.begin(run), WaveLog(run), None
+    progress, log, said, waits = await Progress.begin(run), WaveLog(run), None, None
     try:
         with resumable(run), run.under_way():
             async with announce_regularly(run):
                 said = await _work_twice(run, progress, log)
+    except RunWaiting as error:
+        waits = error.message
     finally:
         try:
             await finish_run(run, log.committed, log)
@@ -71,6 +73,8 @@ async def work_through(run: Run) -> State[Generated]:
             get_run_logger().warning("the results of run %s were not published: %r", run.run_id, error)
     write_views(run)
     result = Generated(run_id=run.run_id, store=run.store.path, counts=run.counts())
+    if waits is not None:
+        return wait_for(run, waits, result)
     return complete_run(run, in_words(result.counts), result) if said is None else stop_run(run, said, result)
 
 

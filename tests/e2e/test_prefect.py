@@ -101,7 +101,7 @@ def shown_state(prefect: Prefect, run_id: str) -> str:
 
 def test_all_deployments_are_there_and_only_publication_has_a_schedule_that_is_on(prefect: Prefect) -> None:
     found = {f"{each['tags'][-1]}/{each['name']}": each for each in prefect.post("/deployments/filter")}
-    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish")}
+    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish", "resume-waiting")}
     assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES), "release/release", "evaluate/evaluate"}
     crons = [schedule["schedule"]["cron"] for each in found.values() for schedule in each["schedules"]]
     # A release waits for a person, and an evaluation costs what a person says: no clock starts them.
@@ -152,7 +152,7 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
         assert found["name"].startswith(f"{source} recorded 20") and set(found["tags"]) == {"generate", source}
         assert found["state"]["message"].startswith(f"Run {run_id}: {accepted} accepted of {limit} records")
     assert len(prefect.post("/automations/filter")) == 3
-    assert len(prefect.post("/deployments/filter")) == 11
+    assert len(prefect.post("/deployments/filter")) == 12
 
 
 @pytest.mark.parametrize(
