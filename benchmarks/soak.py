@@ -2,6 +2,7 @@
 
     python benchmarks/soak.py [--drafts N] [--hostile SHARE]
     python benchmarks/soak.py --kills N [--seed S]
+    python benchmarks/soak.py --batch-faults RECORDS [--seed S]
 
 Runs N drafts (20,000) through one jail, as a run does: several at a time, in one process. One in twenty is hostile and
 goes to the jail past the policy; each kind must end as it should, and each honest draft as it did the first time, or
@@ -11,6 +12,9 @@ compares the memory of this process, and of the jail's own if it has one, in the
 With --kills, runs are soaked instead: the same few records by the command line, by the flow and by two shards, each
 killed at N points, which a seed draws from the writes, fsyncs and requests of an undisturbed run, and resumed. Each
 must end with the digest of the undisturbed run, and pay twice for nothing but what was in flight.
+
+With --batch-faults, so many records go through a local server once as single requests without faults, and once in
+batches of which three in ten calls, batches and lines fail in every way there is. Both must end with the same digest.
 """
 
 from __future__ import annotations
@@ -69,14 +73,29 @@ def count(text):
     return number
 
 
+def soak_with_batches(records, seed):
+    """Compare a run in batches with faults to one of single requests without; 1 if they differ."""
+    from runs.faulty_batches import soak_batches
+
+    reference = Path(os.environ.get("HAZARDMILL_REFERENCE", PROJECT.parent / "shared"))
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        said = soak_batches(Path(folder), reference, PROJECT, records, seed)
+    print(*said.lines, *said.wrong, f"{time.perf_counter() - began:.0f} s", sep="\n")
+    return 1 if said.wrong else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--drafts", type=int, default=20_000)
     parser.add_argument("--hostile", type=float, default=0.05, help="share of hostile drafts (0.05)")
     parser.add_argument("--kills", type=count, help="points of each way at which to kill a run; no drafts then")
     parser.add_argument("--seed", type=int, default=1, help="draws the points (1)")
+    parser.add_argument("--batch-faults", type=count, help="records of a run in batches with faults; no drafts then")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
+    if options.batch_faults is not None:
+        return soak_with_batches(options.batch_faults, options.seed)
     if options.kills is not None:
         return kill_runs(options.kills, options.seed)
     # What a draft leaves behind when its parent ends becomes ours, where it can be counted.
