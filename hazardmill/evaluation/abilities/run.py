@@ -88,6 +88,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
         parameters: Values that replace parameters of the prompts.
         prompts: The templates of the abilities that are asked about.
         resources: How the run opens its backend, client, limiter and prices.
+        asked_by: Parameters of the flow run that started it; empty for a command.
     """
 
     KIND_OF_NAME: ClassVar[str] = "abilities"
@@ -98,6 +99,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
     parameters: dict[str, JsonValue] = field(default_factory=dict)
     prompts: dict[Ability, PromptTemplate] = field(default_factory=ability_prompts)
     resources: ModelResources = REAL
+    asked_by: dict[str, JsonValue] = field(default_factory=dict)
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
