@@ -9,9 +9,10 @@ goes to the jail past the policy; each kind must end as it should, and each hone
 the run ends with an error. Then it counts what is left: processes, descriptors, files in the scratch folder; and
 compares the memory of this process, and of the jail's own if it has one, in the first and the last tenth.
 
-With --kills, runs are soaked instead: the same few records by the command line, by the flow and by two shards, each
-killed at N points, which a seed draws from the writes, fsyncs and requests of an undisturbed run, and resumed. Each
-must end with the digest of the undisturbed run, and pay twice for nothing but what was in flight.
+With --kills, runs are soaked instead: the same few records by the command line, by the flow and by two shards, then by
+batches of a provider and by an exchange folder, each killed at N points, which a seed draws from the writes, fsyncs and
+requests of an undisturbed run, and resumed. Each must end with the digest of the undisturbed run, and pay twice for
+nothing but what was in flight.
 
 With --batch-faults, so many records go through a local server once as single requests without faults, and once in
 batches of which three in ten calls, batches and lines fail in every way there is. Both must end with the same digest.
@@ -165,7 +166,32 @@ def kill_runs(count, seed):
         )
     same = all(content == contents[0] for content in contents)
     print(f"the content of all ways is equal (goal): {reached(same)}")
-    return 0 if good and same else 1
+    together = kill_batches(count, seed)
+    return 0 if good and same and together else 1
+
+
+def kill_batches(count, seed):
+    """Kill and resume runs by batches and by an exchange folder; whether all ended as the undisturbed ones."""
+    from e2e.drawn_batch_kills import WAYS, BatchMill
+    from e2e.keeper import keeping
+
+    digests, wrong = [], 0
+    with tempfile.TemporaryDirectory() as scratch, keeping("e2e.killed_anywhere", {}) as keeper:
+        works, folder = BatchMill(PROJECT, keeper), Path(scratch)
+        for way in WAYS:
+            whole = works.undisturbed(way, folder / way)
+            digests.append(whole.digest)
+            print(f"\n{way}: {whole.count:,} points, of which {count} are drawn")
+            for number, point in enumerate(whole.draw(count, f"{seed} {way}")):
+                verdict = works.kill(way, point, whole, folder / f"{way}-{number}")
+                wrong += bool(verdict.wrong)
+                print(f"  {verdict}")
+    same = digests[0] == digests[1]
+    print(
+        f"\n{2 * count} killed and resumed, {wrong} with another digest, a request paid for twice, or a batch that "
+        f"nobody knows; both ways have the same digest (goal): {reached(same and not wrong)}"
+    )
+    return same and not wrong
 
 
 def order(count, share, honest):

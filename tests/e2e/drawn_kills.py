@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
@@ -67,16 +67,18 @@ class UndisturbedRun:
     """Run to how often its process passed each point."""
     asked: dict[str, Counter[str]]
     """Run to the identities of its requests."""
+    kinds: Mapping[str, Sequence[str]] = field(default_factory=lambda: KINDS)
+    """The points to draw from."""
 
     @property
     def count(self) -> int:
         """How many points there are."""
-        return sum(len(self._points(kinds)) for kinds in KINDS.values())
+        return sum(len(self._points(kinds)) for kinds in self.kinds.values())
 
     def draw(self, count: int, seed: object) -> list[Point]:
         """Different points, as many writes as fsyncs and requests; all points if there are no more."""
         drawing = random.Random(str(seed))
-        lists = [self._points(kinds) for kinds in KINDS.values()]
+        lists = [self._points(kinds) for kinds in self.kinds.values()]
         for points in lists:
             drawing.shuffle(points)
         drawing.shuffle(lists)

@@ -6,7 +6,8 @@ JSON. The points, each numbered by its passing:
 - ``write``: ``os.write`` to a file (the journal), before it, and ``torn`` in its middle;
 - ``file``: a file written whole (parts, manifests, pages), before it, and ``torn`` in its middle;
 - ``fsync``: before and after it, of files and of folders;
-- ``request``: before and after a call of the backend.
+- ``request``: before and after a call of the backend;
+- ``provider``: before and after each call about a batch, or each use of an exchange folder.
 
 The backend is the offline author as a provider would be: it takes a moment to an answer, so that several requests are
 under way, and is said to cost money, so that the ledger notes each request before it is sent.
@@ -33,7 +34,18 @@ KINDS = {
     "fsync": ("fsync.before", "fsync.after"),
     "request": ("request.before", "request.after"),
 }
+"""Points of requests that are sent one by one."""
+
+KINDS_OF_BATCHES = {
+    "write": KINDS["write"],
+    "fsync": KINDS["fsync"],
+    "provider": tuple(
+        f"{call}.{side}" for call in ("upload", "create", "look", "download") for side in ("before", "after")
+    ),
+}
+"""Points of requests that travel together; an exchange folder has no upload."""
 LATENCY_S = 0.01
+SOON_S = 0.05
 
 
 def begin(report: Path, points: Points) -> None:
@@ -41,6 +53,7 @@ def begin(report: Path, points: Points) -> None:
     send_output_to_files(report)
     lay_writes(points)
     lay_requests(report.with_suffix(".asked"), points)
+    lay_batches(points)
 
 
 def lay_writes(points: Points) -> None:
@@ -104,6 +117,30 @@ def lay_requests(file: Path, points: Points) -> None:
     OfflineBackend.complete, OfflineBackend.metered = answers, True
 
 
+def lay_batches(points: Points) -> None:
+    """Put points around every call about a batch, and let nobody wait long for one."""
+    import litellm
+
+    from hazardmill.llm.batches.exchange import ExchangeFolder
+    from hazardmill.runs.resources import REAL
+
+    for name, point in {
+        "acreate_file": "upload",
+        "acreate_batch": "create",
+        "aretrieve_batch": "look",
+        "afile_content": "download",
+    }.items():
+        points.around(litellm, name, point)
+    points.around(ExchangeFolder, "create", "create")
+    points.around(ExchangeFolder, "status", "look")
+    points.around(ExchangeFolder, "_answers", "download")
+
+    async def soon(seconds: float) -> None:
+        await asyncio.sleep(min(seconds, SOON_S))
+
+    object.__setattr__(REAL, "batch_sleep", soon)
+
+
 _WRITE = os.write
 """What is noted is no point."""
 
@@ -121,6 +158,9 @@ def main() -> None:
     # What every worker needs.
     from flows import generate  # noqa: F401
     from hazardmill.cli.run import work  # noqa: F401
+    from hazardmill.llm.backends.litellm import load_litellm
+
+    load_litellm()
 
     serve(begin, do)
 
