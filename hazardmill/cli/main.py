@@ -9,7 +9,7 @@ import click
 
 from hazardmill import __version__
 from hazardmill.cli.lazy import LazyGroup
-from hazardmill.errors import HazardmillError
+from hazardmill.errors import HazardmillError, RunWaiting
 from hazardmill.text.printable import printable_lines
 
 COMMANDS: Final = {
@@ -68,6 +68,10 @@ def main() -> NoReturn:
         sys.exit(4)
     except click.ClickException as error:
         error.show()
+        sys.exit(error.exit_code)
+    except RunWaiting as error:
+        # Nothing has failed, but the run is not done.
+        click.echo(printable_lines(str(error)), err=True)
         sys.exit(error.exit_code)
     except HazardmillError as error:
         click.echo(printable_lines(f"error: {error}"), err=True)

@@ -166,7 +166,7 @@ class ModelRun(ABC, Generic[Piece]):
                 )
                 try:
                     if dispatch is not None:
-                        await self._ask_together(client, dispatch)
+                        await (self._ask_together(client, dispatch) if client.defers else dispatch.finish())
                     async for piece, answers in self._answer_pieces(client, ledger, writer):
                         done["records"] += self.is_task(piece)
                         done["answers"] += len(answers)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.batches.dispatch import BatchDispatch, BatchRules
 from hazardmill.llm.batches.outbox import Outbox
+from hazardmill.llm.batches.sent import has_open_batches
 from hazardmill.llm.client import Client
-from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.ledger import Channel, Ledger
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.requests import Backend
 from hazardmill.runs.resources import ModelResources
@@ -29,7 +32,7 @@ def open_dispatch(
     *,
     wait: bool,
 ) -> BatchDispatch | None:
-    """Return what sends the requests of a run together; None if each is sent by itself.
+    """Return what sends the requests of a run together; None if each is sent by itself and no earlier one was not.
 
     Args:
         store: The store of the run.
@@ -46,7 +49,7 @@ def open_dispatch(
     Raises:
         SettingsError: A model's provider has no batches, or the exchange folder belongs to another run.
     """
-    if outbox is None:
+    if outbox is None and not has_open_batches(store, writer.run_id):
         return None
     rules = BatchRules(
         channel=access.channel,
@@ -60,14 +63,23 @@ def open_dispatch(
         writer,
         ledger,
         client,
-        outbox,
+        # An empty outbox is false.
+        Outbox() if outbox is None else outbox,
         backend,
-        lambda model: resources.batches(access, model, writer.run_id),
+        lambda channel, place, model: resources.batches(_sent_by(access, channel, place), model, writer.run_id),
         prices=resources.prices(),
         budget=budget,
         rules=rules,
         sleep=resources.batch_sleep,
     )
-    # Before anything is sent or written down.
-    dispatch.open_providers(access.primary_models)
+    if outbox is not None:
+        # Before anything is sent or written down.
+        dispatch.open_providers(access.primary_models)
     return dispatch
+
+
+def _sent_by(access: ModelAccess, channel: Channel, place: str | None) -> ModelAccess:
+    """Return the access with which something was sent, which may have been another one than today's."""
+    if channel == "exchange":
+        return access.model_copy(update={"exchange": None if place is None else Path(place), "batch": False})
+    return access.model_copy(update={"exchange": None, "batch": True, "api_base": place})

@@ -53,7 +53,7 @@ class Session:
     ledger: Ledger
     budget: Budget | None = None
     dispatch: BatchDispatch | None = None
-    """Sends requests together; None if each is sent by itself."""
+    """Sends requests together, or books what earlier sessions have sent together; None if there is neither."""
 
     def __post_init__(self) -> None:
         set_thresholds()
@@ -130,10 +130,12 @@ class Session:
         self._room.begin(steps[0].wave if steps else 1)
         await self._refresh_ledger()
         try:
-            if self.dispatch is None:
-                await run_waves(stages, steps, self._room)
-            else:
+            if self.dispatch is not None and self.context.client.defers:
                 await self._run_by_batches(self.dispatch, steps, stages)
+            else:
+                if self.dispatch is not None:
+                    await self.dispatch.finish()
+                await run_waves(stages, steps, self._room)
         except (ProviderError, RunStopped) as error:
             try:
                 await self._commit_finished()
@@ -160,7 +162,8 @@ class Session:
             group = left[:AT_ONCE]
             await run_waves(stages, group, self._room)
             self._room.begin(group[0].wave if group else 1)
-            left = [step for step in left if step not in group or step.wave in self._waves]
+            before, left = left, [step for step in left if step not in group or step.wave in self._waves]
+            assert dispatch.open or dispatch.has_requests or len(left) < len(before), "records wait for nothing"
             await dispatch.round()
 
     async def extract(self, step: WaveStep) -> WaveStep:

@@ -55,9 +55,11 @@ class Many:
         self.run, _ = Run.start(self.store, made, "run", resources=self.resources)
         return self.run
 
-    def go_on(self) -> dict[str, int]:
-        """One session, as the command has it."""
+    def go_on(self, **changes: Any) -> dict[str, int]:
+        """One session, as the command has it; settings may change."""
         run = Run.load(self.store, "run", self.resources)
+        if changes:
+            run = run.resume(run.config.model_copy(update=changes))
 
         async def work() -> None:
             async with run.session(wait=self.wait) as session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from hazardmill.store.store import Store
 from tests.runs.batching import RECORDS, Many, backend, raising, state
 from tests.runs.test_run import config, started
 
+MORE = [(True, 1), (True, 4), (False, 1), (False, 100)]
 TOY = Price(model="toy", input=1, cached_input=1, output=1, checked="2026-11-26", origin="a test")
 
 
@@ -51,8 +53,9 @@ def paid_for(tmp_path: Path, notes: Path, ordinary: dict[str, str]) -> int:
     return Store.open(tmp_path / "ordinary").count("llm_calls", {"answered": True})
 
 
-@pytest.mark.parametrize("wait", [True, False])
-@pytest.mark.parametrize("size", [1, 4, 100])
+@pytest.mark.parametrize(
+    ("wait", "size"), [(False, 4), (True, 100), *(pytest.param(*case, marks=pytest.mark.full) for case in MORE)]
+)
 def test_it_gives_what_single_requests_give(
     store: Store, notes: Path, ordinary: dict[str, str], paid_for: int, wait: bool, size: int
 ) -> None:
@@ -100,7 +103,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("wait", [True, pytest.param(False, marks=pytest.mark.full)])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_it_ends_as_without_faults(store: Store, notes: Path, ordinary: dict[str, str], fault: str, wait: bool) -> None:
     provider = BatchesInProcess(backend(), ready_at=2, **FAULTS[fault])
@@ -250,3 +253,22 @@ def test_a_fallback_is_asked_the_ordinary_way(store: Store, notes: Path) -> None
 def test_started_runs_of_other_backends_have_no_batches(store: Store, notes: Path) -> None:
     with pytest.raises(Exception, match="--batch is for language models"):
         started(store, notes, batch=True)
+
+
+def test_what_was_sent_in_a_batch_is_not_asked_for_in_another_way(
+    store: Store, notes: Path, ordinary: dict[str, str], paid_for: int
+) -> None:
+    provider = BatchesInProcess(backend(), ready_at=4)
+    many = Many(store, provider, wait=False)
+    many.start(notes)
+    with pytest.raises(RunWaiting):
+        many.go_on()
+    # The batch is still under way: waited for, and not replaced by single requests.
+    with pytest.raises(RunWaiting, match="waiting for batch job-1"):
+        many.go_on(batch=False)
+    assert len(provider.jobs) == 1
+    sessions = many.to_the_end()
+    assert sessions <= 3 and len(provider.jobs) == 1
+    assert store.digest() == ordinary
+    channels = Counter(row["channel"] for row in store.rows("llm_calls", {"answered": True}))
+    assert channels.keys() == {"batch", "single"} and channels.total() == paid_for

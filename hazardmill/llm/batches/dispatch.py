@@ -105,7 +105,7 @@ class BatchDispatch:
         client: The run's client, which asks fallbacks.
         outbox: What the client puts requests into.
         backend: Whose name and host are part of every identity; it sends nothing here, but for fallbacks.
-        provider: Opens the provider of batches of a model.
+        provider: Opens the provider of batches; called with channel and place, as ``BatchRules`` has them, and model.
         prices: Prices of the models.
         budget: What may be spent; null for no limit.
         rules: How to send and to wait.
@@ -121,7 +121,7 @@ class BatchDispatch:
         client: Client,
         outbox: Outbox,
         backend: Backend,
-        provider: Callable[[str], BatchProvider],
+        provider: Callable[[Channel, str | None, str], BatchProvider],
         *,
         prices: Prices,
         budget: Budget | None = None,
@@ -137,7 +137,7 @@ class BatchDispatch:
         self._outbox = outbox
         self._backend = backend
         self._open_provider = provider
-        self._providers: dict[str, BatchProvider] = {}
+        self._providers: dict[tuple[Channel, str | None, str], BatchProvider] = {}
         self._prices = prices
         self._budget = budget
         self._rules = rules or BatchRules()
@@ -159,7 +159,7 @@ class BatchDispatch:
             SettingsError: A provider has no batches.
         """
         for model in models:
-            self._provider(model)
+            self._provider(self._rules.channel, self._rules.place, model)
 
     @property
     def has_requests(self) -> bool:
@@ -197,6 +197,18 @@ class BatchDispatch:
                 raise self._waiting()
             await self._sleep(next(self._pauses))
 
+    async def finish(self) -> None:
+        """Book all that earlier sessions have sent together, before requests are sent one by one.
+
+        Raises:
+            RunWaiting: As ``round``: what was sent is not asked for in another way.
+            RunStopped: As ``round``.
+            ProviderError: As ``round``.
+        """
+        await self.begin()
+        while self.open:
+            await self.round()
+
     async def send(self) -> None:
         """Send the requests of the outbox, as one batch per model or several if they are too many.
 
@@ -221,7 +233,7 @@ class BatchDispatch:
             assert self._budget is not None  # which has refused
             raise self._budget.end(refused)
         for model, lines in by_model.items():
-            for some in _split(lines, self._provider(model)):
+            for some in _split(lines, self._provider(self._rules.channel, self._rules.place, model)):
                 await self._begin(model, some)
         for batch in self.open:
             if batch.state == "intended":
@@ -254,18 +266,19 @@ class BatchDispatch:
         for provider in self._providers.values():
             await provider.close()
 
-    def _provider(self, model: str) -> BatchProvider:
-        if model not in self._providers:
-            self._providers[model] = self._open_provider(model)
-        return self._providers[model]
+    def _provider_of(self, batch: SentBatch) -> BatchProvider:
+        """Return who has a batch, which an earlier session may have sent elsewhere than this one sends."""
+        return self._provider(batch.channel, batch.place, batch.model)
 
-    @property
-    def _is_batch(self) -> bool:
-        return self._rules.channel == "batch"
+    def _provider(self, channel: Channel, place: str | None, model: str) -> BatchProvider:
+        key = (channel, place, model)
+        if key not in self._providers:
+            self._providers[key] = self._open_provider(*key)
+        return self._providers[key]
 
     def _upper(self, request: Request) -> float | None:
         tokens = None if self._budget is None else self._budget.prompt_tokens(request)
-        return self._prices.upper_usd(request, tokens, batch=self._is_batch)
+        return self._prices.upper_usd(request, tokens, batch=self._rules.channel == "batch")
 
     def _reserve(self, identity: str, request: Request, upper: float | None) -> bool:
         if self._budget is None:
@@ -308,7 +321,7 @@ class BatchDispatch:
 
     async def _create(self, batch: SentBatch) -> None:
         """Create a batch at its provider, once, and write its id down."""
-        provider = self._provider(batch.model)
+        provider = self._provider_of(batch)
         lines = [line.line for line in batch.lines.values()]
         for attempt in itertools.count(1):
             if batch.may_exist:
@@ -337,8 +350,9 @@ class BatchDispatch:
     async def _look(self, batch: SentBatch) -> bool:
         """Look at a batch, and book what is there; whether the run can go on with it."""
         assert batch.batch_id is not None, "a batch without id is created first"
-        provider, batch_id = self._provider(batch.model), batch.batch_id
+        provider, batch_id = self._provider_of(batch), batch.batch_id
         status = await self._patiently(lambda: provider.status(batch_id))
+        batch.seen = status.answered
         if not status.state.is_final and not status.answered_early:
             return False
         before = len(batch.lines)
@@ -377,7 +391,7 @@ class BatchDispatch:
         found: dict[str, LineResult] = {}
         strange = 0
         lines = [line.line for line in batch.lines.values()]
-        async for result in self._provider(batch.model).results(batch.batch_id, lines):
+        async for result in self._provider_of(batch).results(batch.batch_id, lines):
             if result.custom_id not in batch.lines:
                 strange += 1
                 continue
@@ -417,8 +431,9 @@ class BatchDispatch:
         completion, error = result.completion, result.error
         if completion is not None:
             model = completion.model_sent or line.request.model
-            usd = self._prices.usd(model, completion.usage, batch=self._is_batch)
-            bound = usd if usd is not None else self._prices.most_usd(model, completion.usage, batch=self._is_batch)
+            inside = batch.channel == "batch"
+            usd = self._prices.usd(model, completion.usage, batch=inside)
+            bound = usd if usd is not None else self._prices.most_usd(model, completion.usage, batch=inside)
         else:
             bound = usd
         upper = line.usd_upper if bound is None else bound
@@ -505,9 +520,10 @@ class BatchDispatch:
         )
 
     def _said(self, batch: SentBatch) -> str:
+        done = max(batch.requests - len(batch.lines), batch.seen or 0)
         where = "" if batch.place is None else f" {'in' if batch.channel == 'exchange' else 'at'} {batch.place}"
         return (
-            f"{batch.channel} {batch.batch_id or batch.name}{where} ({batch.requests - len(batch.lines)} of "
+            f"{batch.channel} {batch.batch_id or batch.name}{where} ({done} of "
             f"{batch.requests} requests are answered, {duration(batch.age_s(self._now()))} old)"
         )
 

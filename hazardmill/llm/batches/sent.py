@@ -22,6 +22,8 @@ TABLE: Final = "batches"
 
 SentState = Literal["intended", "sent", "collected", "never_sent"]
 
+_OPEN: Final = ("intended", "sent")
+
 _LINE: Final = (
     "identity",
     "attempt",
@@ -84,6 +86,7 @@ class SentBatch:
         lines: The lines without an answer, by identity.
         batch_id: The provider's id; null until it is known.
         answered: Lines with an answer in the ledger.
+        seen: Lines that its provider said are done when it was last looked at; null if it did not say.
         may_exist: Whether its provider may have it although its id is not known: somebody tried to create it.
     """
 
@@ -102,6 +105,7 @@ class SentBatch:
     end: BatchState | None = None
     answered: int = 0
     message: str | None = None
+    seen: int | None = None
     may_exist: bool = False
 
     def row(self, run_id: str) -> dict[str, Any]:
@@ -141,7 +145,7 @@ def open_batches_of(store: Store, run_id: str, fallbacks: Iterable[str] = ()) ->
         StoreError: The store cannot be read.
     """
     rows = store.rows(TABLE, {"run_id": run_id})
-    found = [row for row in rows if row["state"] in ("intended", "sent")]
+    found = [row for row in rows if row["state"] in _OPEN]
     return [_read(store, row, tuple(fallbacks)) for row in sorted(found, key=lambda row: row["number"])]
 
 
@@ -185,6 +189,11 @@ def forget(batch: SentBatch, ledger: Ledger) -> Future[None]:
     ]
     batch.state = "never_sent"
     return ledger.hand_over_all(ended, {TABLE: [batch.row(ledger.run_id)]})
+
+
+def has_open_batches(store: Store, run_id: str) -> bool:
+    """Return whether a run has batches whose answers are not all in its ledger."""
+    return any(row["state"] in _OPEN for row in store.rows(TABLE, {"run_id": run_id}, ["state"]))
 
 
 def last_number(store: Store, run_id: str) -> int:
