@@ -12,6 +12,7 @@ from prefect.states import Completed, Failed
 
 from flows.evaluate import evaluate
 from flows.generate import generate
+from hazardmill.errors import HazardmillError
 from hazardmill.evaluation.runner import waiting_evaluations
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import latest_states
@@ -41,7 +42,12 @@ async def resume_waiting(store: Path | None = None) -> State[dict[str, str]]:
     place = open_store(store, create=store is None)
     ended: dict[str, State[Any]] = {}
     for row in [row for row in latest_states(place) if row["state"] == "waiting" and row["kind"] == "generate"]:
-        config = Run.load(place, row["run_id"]).config
+        try:
+            config = Run.load(place, row["run_id"]).config
+        except HazardmillError as error:
+            # The others can go on.
+            ended[row["run_id"]] = Failed(message=str(error))
+            continue
         source = "+".join(item.source for item in config.inputs)
         ended[row["run_id"]] = await generate(source, store=store, run_id=row["run_id"], return_state=True)
     for run_id, parameters in waiting_evaluations(place).items():

@@ -16,7 +16,7 @@ from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome
 from hazardmill.reporting.numbers import plural, usd
 from hazardmill.runs.run import Run
-from hazardmill.runs.waves import WaveStep
+from hazardmill.runs.waves import WAITING, WaveStep
 
 _MINUTE_S: Final = 60.0
 
@@ -59,8 +59,16 @@ class WaveLog:
         self._retries[next((name for kind, name in _KINDS.items() if isinstance(retry.error, kind)), "other")] += 1
 
     def add(self, stage: str, step: WaveStep) -> None:
-        """Count what a stage returned; log a line if its wave is committed."""
-        self._stages[stage].append(step)
+        """Count what a stage returned; log a line if its wave is committed.
+
+        Args:
+            stage: Name of the stage.
+            step: What it returned. Where a run waits for answers, a stage passes by again, and counts once.
+        """
+        if stage == "commit" and WAITING in step.counts:
+            return
+        done = self._stages[stage]
+        done[:] = [each for each in done if (each.wave, each.draft) != (step.wave, step.draft)] + [step]
         if stage in _ASKING:
             self._costs[step.wave].append(step.usd)
         if stage == "commit":

@@ -97,6 +97,11 @@ class ModelAccess(AccessOptions):
                 f"{flag} is for language models, and this run's answers come from {self.backend}",
                 remedy=f"name a language model with --model, or leave out {flag}",
             )
+        if self.exchange is not None and self.fallback_models:
+            raise UsageError(
+                "fallback models are asked over the network, and an exchange folder is for machines without one",
+                remedy="leave out --fallback-model",
+            )
         if self.exchange is not None and self.budget_usd is not None:
             raise UsageError(
                 "a budget cannot be kept over an exchange folder, because nobody says what its answers cost",

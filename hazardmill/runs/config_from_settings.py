@@ -60,8 +60,11 @@ def configure_run(
     if live != "litellm":
         if address:
             raise no_server(models.author)
+        _drop_channel(chosen)
     else:
         address = address or settings.api_base
+    if replay is not None:
+        _drop_channel(chosen)
     values = fit_deadline(values, chosen.get("deadline_s"))
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
@@ -91,6 +94,12 @@ def fit_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str
     if "attempt_timeout" not in given or "deadline_s" in given or deadline_s is None:
         return dict(given)
     return {**given, "deadline_s": deadline_for(given["attempt_timeout"], deadline_s)}
+
+
+def _drop_channel(settings: dict[str, Any]) -> None:
+    """Leave out how requests are sent together, which is for models: settings hold for all runs."""
+    for name in ("batch", "exchange"):
+        settings.pop(name, None)
 
 
 def live_backend(models: Iterable[str]) -> LiveBackend:

@@ -25,7 +25,7 @@ from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
-from hazardmill.runs.waves import AT_ONCE, WaveStages, WaveStep, run_waves
+from hazardmill.runs.waves import AT_ONCE, WAITING, WaveStages, WaveStep, run_waves
 from hazardmill.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Session:
         began, wave = time.monotonic(), self._waves[step.wave]
         waiting = [work.record.record_id for work in wave.works if work.waits]
         if waiting or min(self._waves) < step.wave:
-            return WaveStep(wave=step.wave, draft=step.draft, left=waiting, counts={"waiting": len(waiting)})
+            return WaveStep(wave=step.wave, draft=step.draft, left=waiting, counts={WAITING: len(waiting)})
         counts = await self._commit_all(step.wave, wave.works)
         # Its drafts are in the store now, and large.
         del self._waves[step.wave]

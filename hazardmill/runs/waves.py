@@ -27,6 +27,10 @@ _SMALLEST: Final = 25
 _LARGEST: Final = 1000
 
 
+WAITING: Final = "waiting"
+"""Count of the records that wait for answers, in what ``commit`` returns for a wave that cannot be committed yet."""
+
+
 class WaveStep(FrozenModel):
     """Where a wave stands between two stages, and what the last stage did.
 

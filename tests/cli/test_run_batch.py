@@ -16,6 +16,11 @@ from tests.generation.conftest import store as store
 from tests.runs.batching import Many, backend, raising
 
 
+def name_of(store: Store) -> str:
+    """The name of the first batch."""
+    return min(store.rows("batches", None, ["batch", "number"]), key=lambda row: row["number"])["batch"]
+
+
 @pytest.fixture
 def lost(store: Store, notes: Path) -> Many:
     """A run whose first batch may exist at a provider that lists none."""
@@ -28,21 +33,22 @@ def lost(store: Store, notes: Path) -> Many:
 
 
 def test_a_batch_that_was_found_is_booked(lost: Many, hazardmill: Hazardmill) -> None:
-    said = hazardmill("run", "batch", "run-0001", "--is", "job-1", "--store", lost.store.path)
+    said = hazardmill("run", "batch", name_of(lost.store), "--is", "job-1", "--store", lost.store.path)
     assert said.code == 0 and "resume run run" in said.out
     lost.to_the_end()
-    assert len([job for job in lost.provider.jobs.values() if job.name == "run-0001"]) == 1
-    assert "run-0001" in {row["batch"] for row in lost.store.rows("llm_calls", {"answered": True})}
+    assert len([job for job in lost.provider.jobs.values() if job.name.endswith("run-0001")]) == 1
+    assert name_of(lost.store) in {row["batch"] for row in lost.store.rows("llm_calls", {"answered": True})}
 
 
 def test_a_batch_that_is_not_there_is_sent_again_and_cost_nothing(lost: Many, hazardmill: Hazardmill) -> None:
     lost.provider.jobs.clear()
-    said = hazardmill("run", "batch", "run-0001", "--none", "--store", lost.store.path)
+    said = hazardmill("run", "batch", name_of(lost.store), "--none", "--store", lost.store.path)
     assert said.code == 0
-    rows = lost.store.rows("llm_calls", {"batch": "run-0001"})
+    name = name_of(lost.store)
+    rows = lost.store.rows("llm_calls", {"batch": name})
     assert rows and {(row["error"], row["usd_upper"]) for row in rows} == {("ConnectionFailed", 0.0)}
     lost.to_the_end()
-    assert not [row for row in lost.store.rows("llm_calls", {"answered": True}) if row["batch"] == "run-0001"]
+    assert not [row for row in lost.store.rows("llm_calls", {"answered": True}) if row["batch"] == name]
 
 
 def test_batches_are_listed(store: Store, notes: Path, hazardmill: Hazardmill) -> None:
@@ -52,21 +58,22 @@ def test_batches_are_listed(store: Store, notes: Path, hazardmill: Hazardmill) -
         many.go_on()
     said = hazardmill("run", "batch", "--store", store.path)
     assert said.code == 0
-    assert said.out.startswith("run-0001  batch     sent        job-1  0 of ")
+    assert said.out.startswith(f"{name_of(store)}  batch     sent        job-1  0 of ")
     (row,) = json.loads(hazardmill("run", "batch", "--store", store.path, "--json").out)
-    assert (row["batch"], row["state"], row["batch_id"]) == ("run-0001", "sent", "job-1")
+    assert (row["batch"], row["state"], row["batch_id"]) == (name_of(store), "sent", "job-1")
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["--is", "x"], "say one thing about one batch"),
-        (["run-0001", "--is", "x", "--none"], "say one thing about one batch"),
+        (["NAME", "--is", "x", "--none"], "say one thing about one batch"),
         (["run-0002", "--none"], "no batch of the name run-0002 is open"),
-        (["run-0001", "--cancel"], "has no provider that could stop it"),
+        (["NAME", "--cancel"], "is not known yet [resume run run"),
     ],
 )
 def test_what_makes_no_sense_is_refused(lost: Many, hazardmill: Hazardmill, words: list[str], why: str) -> None:
+    words = [name_of(lost.store) if word == "NAME" else word for word in words]
     said = hazardmill("run", "batch", *words, "--store", lost.store.path)
     assert said.code == 2 and why in said.err
 
@@ -76,5 +83,5 @@ def test_a_known_batch_is_not_given_another_id(store: Store, notes: Path, hazard
     many.start(notes)
     with pytest.raises(RunWaiting):
         many.go_on()
-    said = hazardmill("run", "batch", "run-0001", "--none", "--store", store.path)
+    said = hazardmill("run", "batch", name_of(store), "--none", "--store", store.path)
     assert said.code == 2 and "is known at its provider as job-1" in said.err

@@ -48,7 +48,9 @@ class Working(Run):
         return [0, 1, 2][2 * len(self.worked) :]
 
     @asynccontextmanager
-    async def session(self, on_retry: Callable[[Retry], None] | None = None) -> AsyncIterator[Any]:
+    async def session(
+        self, on_retry: Callable[[Retry], None] | None = None, *, wait: bool = False
+    ) -> AsyncIterator[Any]:
         assert on_retry is not None
         request = Request(stage="extract", model="toy", messages=(Message(role="user", content="?"),))
         on_retry(Retry(request, ConnectionFailed("connection refused"), attempt=2, max_attempts=6, wait_s=1.2))

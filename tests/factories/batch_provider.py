@@ -36,6 +36,7 @@ class BatchesInProcess:
         before_create: Called with the number of the attempt at creating a batch; what it raises, nothing was made.
         after_create: Likewise, after the batch was made.
         can_find: Whether batches are found by name.
+        counts: Whether it says how many lines are done.
     """
 
     backend: Backend
@@ -45,6 +46,7 @@ class BatchesInProcess:
     before_create: Callable[[int], None] = lambda attempt: None
     after_create: Callable[[int], None] = lambda attempt: None
     can_find: bool = True
+    counts: bool = False
     limits: BatchLimits = field(default_factory=lambda: BatchLimits(requests=1000, bytes=10_000_000))
 
     def __post_init__(self) -> None:
@@ -79,7 +81,8 @@ class BatchesInProcess:
         if job.results is None:
             number = int(batch_id.removeprefix("job-"))
             job.results = self.change(number, [await self._answer(line) for line in job.lines])
-        return BatchStatus(self.ends.get(int(batch_id.removeprefix("job-")), BatchState.ENDED))
+        end = self.ends.get(int(batch_id.removeprefix("job-")), BatchState.ENDED)
+        return BatchStatus(end, answered=len(job.results) if self.counts else None)
 
     async def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
         """Yield the results that the test left."""

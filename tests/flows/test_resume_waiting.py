@@ -57,6 +57,12 @@ def test_waiting_runs_are_taken_up_to_their_end(
         assert len(server.attempts) == store.count("llm_calls", {"answered": True})
     assert asyncio.run(resume_waiting(place, return_state=True)).message == "no run waits"
 
+    # Answered at the first look, so that a wave passes by its stages several times in one flow run.
+    with LlmServer() as server:
+        asked |= {"api_base": server.address, "sample": 1}
+        state = asyncio.run(generate("neiss", sample, limit=3, run_id="quick", **asked, return_state=True))
+        assert state.name == "Completed" and state.message.startswith("Run quick: 2 accepted of 3 records")
+
     with LlmServer(lambda chat: "```\n(carry kitchen shelf)\n```", batch_seconds=None) as server:
         asked = {"api_base": server.address, "batch": True, "store": place, "out": tmp_path / "out"}
         state = asyncio.run(evaluate(str(release), MODEL, **asked, return_state=True))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from factories.scripted import ScriptedBackend
 
-from hazardmill.errors import RunWaiting, SettingsError, UsageError
+from hazardmill.errors import ProviderError, RunWaiting, SettingsError, UsageError
 from hazardmill.llm.batches.sent import open_batches_of
 from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
@@ -151,3 +151,25 @@ def test_a_budget_and_a_batch_beside_it_are_refused(exchange: Exchange, notes: P
         exchange.start(notes, budget_usd=1.0)
     with pytest.raises(UsageError, match="not both"):
         exchange.start(notes, batch=True)
+
+
+def test_a_key_that_is_refused_stops_the_run_while_other_lines_are_open(exchange: Exchange, notes: Path) -> None:
+    exchange.start(notes)
+    assert exchange.go_on()
+    (asked,) = exchange.folder.glob("requests-*.jsonl")
+    custom_id = json.loads(asked.read_text().splitlines()[0])["custom_id"]
+    response = {"status_code": 403, "request_id": "r", "body": {"error": {"message": "no access", "type": "x"}}}
+    line = {"id": "a", "custom_id": custom_id, "response": response, "error": None}
+    (exchange.folder / "answers-0001.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(ProviderError, match="no access"):
+        exchange.go_on()
+    assert not (exchange.folder / "requests-0002.jsonl").exists()
+
+
+def test_a_file_that_is_gone_is_asked_for(exchange: Exchange, notes: Path) -> None:
+    exchange.start(notes)
+    assert exchange.go_on()
+    (exchange.folder / "requests-0001.jsonl").unlink()
+    with pytest.raises(SettingsError, match="cannot be read") as caught:
+        exchange.go_on()
+    assert "put it back" in str(caught.value.remedy) and state(exchange.store) == "stopped"

@@ -65,14 +65,22 @@ def _change(store: Store, found: tuple[str, SentBatch], batch_id: str | None, *,
     """Write down what became of a batch, or ask its provider to stop it."""
     run_id, batch = found
     if batch_id is None and not is_none:
-        if batch.batch_id is None or batch.channel == "exchange":
-            raise UsageError(f"{batch.name} has no provider that could stop it", remedy="see `hazardmill run batch`")
+        if batch.channel == "exchange":
+            raise UsageError(f"{batch.name} is a file that nobody can be told about", remedy="leave it unanswered")
+        if batch.batch_id is None:
+            raise UsageError(
+                f"the provider's id of {batch.name} is not known yet", remedy=f"resume run {run_id}, which looks for it"
+            )
         asyncio.run(_cancel(batch))
         click.echo(f"{batch.name}: its provider was asked to stop it; resume run {run_id} to book what it has answered")
         return
     if batch.state != "intended":
         raise UsageError(f"{batch.name} is known at its provider as {batch.batch_id}", remedy="resume the run")
     with store.writer(run_id) as writer:
+        # Again, now that nobody else works on the run.
+        _, batch = _open_batch(store, batch.name)
+        if batch.state != "intended":
+            raise UsageError(f"{batch.name} is known at its provider as {batch.batch_id}", remedy="resume the run")
         if is_none:
             forget(batch, Ledger(store, writer, run_id)).result()
         else:

@@ -75,7 +75,8 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
     if live != "litellm":
         if "api_base" in values:
             raise no_server(author)
-        values["api_base"] = None
+        # How another model was reached.
+        values = {"batch": False, "exchange": None, **values, "api_base": None}
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
         values.setdefault("budget_id", None)

@@ -53,8 +53,12 @@ _SELECTION = [
 ]
 
 
-def _settings(*, defaults: bool) -> list[Decorator]:
-    return [*options_from(ModelOptions, defaults=defaults), *options_from(RunConfig, defaults=defaults)]
+TOGETHER = ("batch", "exchange", "batch_max_age")
+"""The options that send requests together."""
+
+
+def _settings(*left_out: str, defaults: bool) -> list[Decorator]:
+    return [*options_from(ModelOptions, defaults=defaults), *options_from(RunConfig, *left_out, defaults=defaults)]
 
 
 def settings_options(function: Callable[P, R]) -> Callable[P, R]:
@@ -69,5 +73,5 @@ def generation_options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def preview_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options of a new run, except for the number of records."""
-    return apply([*_SELECTION, *_settings(defaults=True), replay_option], function)
+    """Add the options of a new run, except for the number of records and what makes it wait."""
+    return apply([*_SELECTION, *_settings(*TOGETHER, defaults=True), replay_option], function)

@@ -64,7 +64,10 @@ def preview(
     The requests cost money, as in a real run. Nothing is stored unless --keep is given; the preview is then stored as a
     run like any other, and its answers are not paid for again.
     """  # noqa: DOC501  # the docstring is the command's help
+    # Whatever the settings say: nobody would look for the answers to a batch again.
+    given |= {"batch": False, "exchange": None}
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
+    config = config.model_copy(update={"exchange": None})
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
     if keep:
         with resumable(place, run_id, begun=False):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -24,6 +24,7 @@ from hazardmill.errors import (
     ProviderDown,
     ProviderError,
     RateLimited,
+    RequestRefused,
     RunStopped,
     RunWaiting,
     SettingsError,
@@ -35,12 +36,13 @@ from hazardmill.llm.batches.sent import (
     SentBatch,
     SentLine,
     attempt_at,
-    batch_name,
+    forget,
     last_number,
+    new_batch_name,
     open_batches_of,
 )
 from hazardmill.llm.client import Client, settled_refusal
-from hazardmill.llm.ledger import Channel, Ledger
+from hazardmill.llm.ledger import CallAttempt, Channel, Ledger
 from hazardmill.llm.limits.budget import Budget, Reservation
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Backend, Request
@@ -68,6 +70,19 @@ _ANOTHER_MAY: Final = (ModelRefused, PromptRefused)
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _exponential = wait_exponential_jitter(initial=1, max=60, jitter=1)
+
+_REFUSED_S: Final = 30.0
+"""First pause after a batch that was refused as a whole."""
+
+_LOOKS: Final = (0.0, 5.0, 15.0)
+"""Pauses before each look for a batch whose id was lost: the provider may still be creating it."""
+
+_MANY_REFUSALS: Final = 10
+"""Refused lines of different records, with no answered one among them, from which on the fault lies with all of them;
+the same number opens the breaker for single requests."""
+
+_AT_ONCE: Final = 200
+"""Results that are written down together."""
 
 _SHORT_S: Final = 1.0
 """First pause before something is tried again."""
@@ -146,6 +161,9 @@ class BatchDispatch:
         self._reservations: dict[str, Reservation] = {}
         self._pauses = self._growing_pauses()
         self._last = 0
+        self._refused: str | None = None
+        """What a provider said about a batch that it has just refused as a whole."""
+        self._refusals = 0
         self.open: list[SentBatch] = []
         """The batches whose answers are not all in the ledger."""
 
@@ -187,15 +205,41 @@ class BatchDispatch:
             BudgetReached: There is no money left for any of the requests, and no batch is under way.
             ProviderError: The provider cannot be asked, or has failed the same request too often.
         """
-        await self.send()
+        unsent: ProviderError | RunStopped | None = None
+        try:
+            await self.send()
+        except (ProviderError, RunStopped) as error:
+            # What other batches brought is booked first.
+            unsent = error
         while self.open:
-            if await self.collect():
+            progress = await self.collect()
+            if unsent is not None:
+                raise unsent
+            if progress:
+                await self._after_refusal()
                 self._pauses = self._growing_pauses()
                 return
             self._refuse_old()
             if not self._rules.wait:
                 raise self._waiting()
             await self._sleep(next(self._pauses))
+        if unsent is not None:
+            raise unsent
+
+    async def _after_refusal(self) -> None:
+        """Do not send again at once what was refused as a whole: the provider may have too much in its queue.
+
+        Raises:
+            RunWaiting: The run does not wait.
+        """
+        refused, self._refused = self._refused, None
+        if refused is None:
+            self._refusals = 0
+            return
+        self._refusals += 1
+        if not self._rules.wait:
+            raise RunWaiting(refused, remedy="look again later: its requests are sent again then")
+        await self._sleep(min(_REFUSED_S * 2 ** (self._refusals - 1), self._rules.last_pause_s))
 
     async def finish(self) -> None:
         """Book all that earlier sessions have sent together, before requests are sent one by one.
@@ -233,11 +277,12 @@ class BatchDispatch:
             assert self._budget is not None  # which has refused
             raise self._budget.end(refused)
         for model, lines in by_model.items():
-            for some in _split(lines, self._provider(self._rules.channel, self._rules.place, model)):
-                await self._begin(model, some)
-        for batch in self.open:
-            if batch.state == "intended":
-                await self._create(batch)
+            provider = self._provider(self._rules.channel, self._rules.place, model)
+            # In a thread, because it writes every line.
+            parts = await asyncio.to_thread(_split, lines, provider)
+            for part in parts:
+                # One after the other: of a batch that nobody tried to create, it is certain that it does not exist.
+                await self._create(await self._begin(model, part))
 
     async def collect(self) -> bool:
         """Look at each open batch once, and book the answers that are there.
@@ -296,7 +341,7 @@ class BatchDispatch:
             self._reservations[identity] = reservation
         return reservation is not None
 
-    async def _begin(self, model: str, lines: Sequence[SentLine]) -> None:
+    async def _begin(self, model: str, lines: Sequence[SentLine]) -> SentBatch:
         """Write a batch down with all of its lines, before anything is sent."""
         self._last += 1
         numbered = [
@@ -304,7 +349,7 @@ class BatchDispatch:
             for number, line in enumerate(lines, start=1)
         ]
         batch = SentBatch(
-            name=batch_name(self._run_id, self._last),
+            name=new_batch_name(self._run_id, self._last),
             number=self._last,
             channel=self._rules.channel,
             model=model,
@@ -314,10 +359,12 @@ class BatchDispatch:
             created_at=self._now(),
             requests=len(numbered),
             lines={line.identity: line for line in numbered},
+            ids=frozenset(line.identity for line in numbered),
         )
         attempts = [(attempt_at(batch, line), line.attempt) for line in numbered]
         await asyncio.wrap_future(self._ledger.hand_over_all(attempts, {TABLE: [batch.row(self._run_id)]}))
         self.open.append(batch)
+        return batch
 
     async def _create(self, batch: SentBatch) -> None:
         """Create a batch at its provider, once, and write its id down."""
@@ -327,19 +374,21 @@ class BatchDispatch:
             if batch.may_exist:
                 if not provider.can_find:
                     raise self._lost(batch)
-                batch.batch_id = await self._patiently(lambda: provider.find(batch.name))
+                batch.batch_id = await self._find(batch, provider)
             if batch.batch_id is None:
                 try:
                     batch.batch_id = await provider.create(batch.name, lines)
                 except ProviderError as error:
                     if not error.retryable:
-                        # Refused: there is no batch.
-                        await self._give_up(batch, error)
-                        raise
-                    if attempt == _CALLS:
-                        raise
+                        refused = RequestRefused(error.message, remedy=error.remedy)
+                        await self._give_up(batch, refused)
+                        raise refused from None
                     # Turned away means that nothing was begun. Otherwise only the provider knows.
-                    batch.may_exist = not isinstance(error, RateLimited)
+                    batch.may_exist = batch.may_exist or not isinstance(error, RateLimited)
+                    if attempt == _CALLS:
+                        if not batch.may_exist:
+                            await self._give_up(batch, error)
+                        raise
                     _log.warning("batch %s: %s", batch.name, error)
                     await self._sleep(error.retry_after or _SHORT_S * 2 ** (attempt - 1))
                     continue
@@ -347,23 +396,47 @@ class BatchDispatch:
             await self._write(batch)
             return
 
+    async def _find(self, batch: SentBatch, provider: BatchProvider) -> str | None:
+        """Look for a batch by its name, several times if it was about to be created just now."""
+        for pause in _LOOKS:
+            if pause:
+                if batch.age_s(self._now()) > sum(_LOOKS):
+                    break
+                await self._sleep(pause)
+            found = await self._patiently(lambda: provider.find(batch.name))
+            if found is not None:
+                return found
+        return None
+
     async def _look(self, batch: SentBatch) -> bool:
         """Look at a batch, and book what is there; whether the run can go on with it."""
         assert batch.batch_id is not None, "a batch without id is created first"
         provider, batch_id = self._provider_of(batch), batch.batch_id
-        status = await self._patiently(lambda: provider.status(batch_id))
-        batch.seen = status.answered
-        if not status.state.is_final and not status.answered_early:
-            return False
         before = len(batch.lines)
-        failures = [] if status.state is BatchState.FAILED else await self._book_results(batch, status)
-        if not status.state.is_final:
-            return len(batch.lines) < before
-        batch.end, batch.message = status.state, status.message
-        failures += await self._book_missing(batch, status)
-        batch.state = "collected"
+        try:
+            status = await self._patiently(lambda: provider.status(batch_id))
+            batch.seen = status.answered
+            if not status.state.is_final and not status.answered_early:
+                return False
+            failures = [] if status.state is BatchState.FAILED else await self._book_results(batch, status)
+        except ProviderError as error:
+            if not error.retryable:
+                raise
+            # The provider has the batch, so that there is time.
+            _log.warning("batch %s cannot be looked at now: %s", batch.name, error)
+            return False
+        if status.state.is_final:
+            batch.end, batch.message = status.state, status.message
+            if status.state is BatchState.FAILED:
+                self._refused = (
+                    f"{batch.channel} {batch_id} was refused as a whole: {status.message or 'no reason given'}"
+                )
+            failures += await self._book_missing(batch, status)
+            batch.state = "collected"
+            self.open.remove(batch)
+        elif len(batch.lines) == before:
+            return False
         await self._write(batch)
-        self.open.remove(batch)
         await self._ask_others(failures)
         return True
 
@@ -371,12 +444,10 @@ class BatchDispatch:
         """Book what the provider has for the lines of a batch, and return those that ended in an error."""
         failed: list[tuple[SentLine, ProviderError]] = []
         for attempt in range(1, _DOWNLOADS + 1):
-            found = await self._patiently(lambda: self._download(batch))
-            for result in found.values():
-                line = batch.lines.pop(result.custom_id)
-                error = await self._book(batch, line, result)
-                if error is not None:
-                    failed.append((line, error))
+            found = list((await self._patiently(lambda: self._download(batch))).values())
+            settles = not self._all_refused(batch, found)
+            for start in range(0, len(found), _AT_ONCE):
+                failed += await self._book(batch, found[start : start + _AT_ONCE], settles=settles)
             told = None if status.answered is None else min(status.answered, batch.requests)
             if told is None or batch.requests - len(batch.lines) >= told or attempt == _DOWNLOADS:
                 break
@@ -393,89 +464,110 @@ class BatchDispatch:
         lines = [line.line for line in batch.lines.values()]
         async for result in self._provider_of(batch).results(batch.batch_id, lines):
             if result.custom_id not in batch.lines:
-                strange += 1
+                # Of a file that is answered in parts, earlier answers come again.
+                strange += result.custom_id not in batch.ids
                 continue
             known = found.get(result.custom_id)
             if known is None or known.completion is None:
                 found[result.custom_id] = result
-        if strange and batch.answered == 0:
-            _log.warning("batch %s: %d results belong to none of its open lines", batch.name, strange)
+        if strange:
+            _log.warning("batch %s: %d results belong to none of its lines", batch.name, strange)
         return found
 
     async def _book_missing(self, batch: SentBatch, status: BatchStatus) -> list[tuple[SentLine, ProviderError]]:
         """Book the lines that a batch ended without, and return them."""
-        failed = []
-        for line in tuple(batch.lines.values()):
-            del batch.lines[line.identity]
-            error = _error_of_missing(batch, line, status)
-            # Whoever ends without a trace of a line may have charged for it.
-            charged = None if status.state is BatchState.ENDED else 0.0
-            await self._book(batch, line, LineResult(line.identity, error=error), charged)
-            failed.append((line, error))
-        return failed
+        booked = batch.requests - len(batch.lines)
+        # Whoever ends without a trace of a line that is counted, or should have an answer, may have charged for it.
+        charged = status.state is BatchState.ENDED or (status.answered or 0) > booked
+        results = [
+            LineResult(line.identity, error=_error_of_missing(batch, line, status), charged=charged)
+            for line in batch.lines.values()
+        ]
+        return await self._book(batch, results)
 
     async def _book(
-        self, batch: SentBatch, line: SentLine, result: LineResult, usd: float | None = 0.0
-    ) -> ProviderError | None:
-        """Put what became of a line into the ledger.
+        self, batch: SentBatch, results: Sequence[LineResult], *, settles: bool = True
+    ) -> list[tuple[SentLine, ProviderError]]:
+        """Put what became of lines into the ledger.
 
         Args:
             batch: The batch.
-            line: The line.
-            result: What became of it.
-            usd: What an error cost in US dollars; null if unknown.
+            results: What became of some of its open lines, one result per line.
+            settles: Whether a refused line gets an empty answer, so that it is not asked again.
 
         Returns:
-            The error; null if the line has an answer.
+            The lines that ended in an error.
         """
-        completion, error = result.completion, result.error
-        if completion is not None:
-            model = completion.model_sent or line.request.model
-            inside = batch.channel == "batch"
+        failed: list[tuple[SentLine, ProviderError]] = []
+        written, settled = [], list[tuple[Reservation, float | None]]()
+        for result in results:
+            line = batch.lines.pop(result.custom_id)
+            ended, bound = self._ended(batch, line, result)
+            if settles and not line.request.fallbacks:
+                ended = settled_refusal(ended)
+            written.append(self._ledger.hand_over(ended, line.attempt))
+            if (reservation := self._reservations.pop(line.identity, None)) is not None:
+                settled.append((reservation, bound))
+            if ended.completion is not None:
+                batch.answered += 1
+            elif result.error is not None:
+                failed.append((line, result.error))
+        await asyncio.gather(*map(self._ledger.record, written))
+        for reservation, bound in settled:
+            reservation.settle(bound)
+        return failed
+
+    def _ended(self, batch: SentBatch, line: SentLine, result: LineResult) -> tuple[CallAttempt, float | None]:
+        """Return the attempt at a line with its end, and the most that it has cost; null if nobody knows."""
+        usd: float | None = None if result.charged else 0.0
+        bound = usd
+        if (completion := result.completion) is not None:
+            model, inside = completion.model_sent or line.request.model, batch.channel == "batch"
             usd = self._prices.usd(model, completion.usage, batch=inside)
             bound = usd if usd is not None else self._prices.most_usd(model, completion.usage, batch=inside)
-        else:
-            bound = usd
-        upper = line.usd_upper if bound is None else bound
-        overrun = None if bound is None or line.usd_upper is None else max(0.0, bound - line.usd_upper) or None
         ended = replace(
             attempt_at(batch, line),
             completion=completion,
-            error=error,
+            error=result.error,
             usd=usd,
-            usd_upper=upper,
-            usd_overrun=overrun,
+            usd_upper=line.usd_upper if bound is None else bound,
+            usd_overrun=None if bound is None or line.usd_upper is None else max(0.0, bound - line.usd_upper) or None,
         )
-        if not line.request.fallbacks:
-            ended = settled_refusal(ended)
-        await self._ledger.record(self._ledger.hand_over(ended, line.attempt))
-        reservation = self._reservations.pop(line.identity, None)
-        if reservation is not None:
-            reservation.settle(bound)
-        if ended.completion is not None:
-            batch.answered += 1
-            return None
-        return error
+        return ended, bound
+
+    @staticmethod
+    def _all_refused(batch: SentBatch, results: Collection[LineResult]) -> bool:
+        """Whether the fault lies with all requests: many records are refused, and none is answered."""
+        refused = {
+            batch.lines[result.custom_id].request.record_id
+            for result in results
+            if isinstance(result.error, PromptRefused)
+        }
+        return len(refused) >= _MANY_REFUSALS and not any(result.completion is not None for result in results)
 
     async def _ask_others(self, failures: Sequence[tuple[SentLine, ProviderError]]) -> None:
         """Ask fallbacks where a line's own model cannot answer, and stop the run where nobody can."""
-        hopeless: ProviderError | None = None
+        hopeless, elsewhere = list[BaseException](), list[SentLine]()
         for line, error in failures:
-            tired = error.retryable and line.attempt % MAX_ATTEMPTS == 0
-            if line.request.fallbacks and (tired or isinstance(error, _ANOTHER_MAY)):
-                await self._client.ask_fallbacks(line.identity, line.request)
-            elif tired or not error.retryable:
-                hopeless = hopeless or error
-        if hopeless is not None:
-            raise hopeless
+            has_tried_enough = error.retryable and line.attempt % MAX_ATTEMPTS == 0
+            if line.request.fallbacks and (has_tried_enough or isinstance(error, _ANOTHER_MAY)):
+                elsewhere.append(line)
+            elif has_tried_enough or not error.retryable:
+                hopeless.append(error)
+        # All at once, as far as the limits on requests allow.
+        asked = (self._client.ask_fallbacks(line.identity, line.request) for line in elsewhere)
+        ended = await asyncio.gather(*asked, return_exceptions=True)
+        for failed in (*(each for each in ended if isinstance(each, BaseException)), *hopeless):
+            raise failed
 
     async def _give_up(self, batch: SentBatch, error: ProviderError) -> None:
-        """Write down that a batch was refused, and that none of its lines was sent."""
-        for line in tuple(batch.lines.values()):
-            del batch.lines[line.identity]
-            await self._book(batch, line, LineResult(line.identity, error=_with_line(error, line)))
-        batch.state, batch.message = "never_sent", error.message
-        await self._write(batch)
+        """Write down that a batch does not exist, and that none of its lines was sent."""
+        batch.message = error.message
+        for line in batch.lines.values():
+            if (reservation := self._reservations.pop(line.identity, None)) is not None:
+                reservation.settle(0.0)
+        await asyncio.wrap_future(forget(batch, self._ledger, error))
+        batch.lines.clear()
         self.open.remove(batch)
 
     async def _write(self, batch: SentBatch) -> None:
@@ -506,7 +598,8 @@ class BatchDispatch:
         """Stop the run if a batch is too old to be waited for."""
         now = self._now()
         for batch in self.open:
-            if batch.age_s(now) > self._rules.max_age_s:
+            # Whoever answers a folder may take longer.
+            if batch.channel == "batch" and batch.age_s(now) > self._rules.max_age_s:
                 raise RunStopped(
                     f"{self._said(batch)}, which is more than {duration(self._rules.max_age_s)}",
                     remedy="look for it at the provider; cancel it there if it hangs: what it answered is booked then, "
@@ -537,19 +630,18 @@ class BatchDispatch:
         )
 
 
-def _split(lines: Sequence[SentLine], provider: BatchProvider) -> Iterator[Sequence[SentLine]]:
+def _split(lines: Sequence[SentLine], provider: BatchProvider) -> list[list[SentLine]]:
     """Divide lines into batches that a provider takes."""
     most, size = min(_LARGEST, provider.limits.requests), 0
-    some: list[SentLine] = []
+    parts: list[list[SentLine]] = [[]]
     for line in lines:
         more = provider.size(line.line)
-        if some and (len(some) == most or size + more > provider.limits.bytes):
-            yield some
-            some, size = [], 0
-        some.append(line)
+        if parts[-1] and (len(parts[-1]) == most or size + more > provider.limits.bytes):
+            parts.append([])
+            size = 0
+        parts[-1].append(line)
         size += more
-    if some:
-        yield some
+    return parts
 
 
 def _error_of_missing(batch: SentBatch, line: SentLine, status: BatchStatus) -> ProviderError:
@@ -566,10 +658,6 @@ def _error_of_missing(batch: SentBatch, line: SentLine, status: BatchStatus) -> 
         record_id=line.request.record_id,
         remedy="resume the run: the request is sent again",
     )
-
-
-def _with_line(error: ProviderError, line: SentLine) -> ProviderError:
-    return type(error)(error.message, record_id=line.request.record_id, remedy=error.remedy)
 
 
 def _pause(state: RetryCallState) -> float:

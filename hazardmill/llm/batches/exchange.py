@@ -8,6 +8,7 @@ answers writes ``answers-0001.jsonl`` beside it, in the output format of these: 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -77,8 +78,15 @@ class ExchangeFolder:
         return await asyncio.to_thread(self._status, batch_id)
 
     def _status(self, file: str) -> BatchStatus:
-        with (self._folder / file).open("rb") as lines:
-            asked = {json.loads(line)["custom_id"] for line in lines}
+        try:
+            with (self._folder / file).open("rb") as lines:
+                asked = {json.loads(line)["custom_id"] for line in lines}
+        except (OSError, ValueError, KeyError) as error:
+            raise SettingsError(
+                f"the file of requests cannot be read: {error}",
+                file=str(self._folder / file),
+                remedy="put it back as it was: it says which answers are still missing",
+            ) from error
         done = len(asked & {result.custom_id for result in self._answers(file)})
         state = BatchState.ENDED if done == len(asked) else BatchState.RUNNING
         return BatchStatus(state, answered=done, answered_early=done > 0)
@@ -108,8 +116,8 @@ class ExchangeFolder:
     def _claim(self, run_id: str) -> None:
         path = self._folder / OWNER
         make_folder(self._folder)
-        if not path.exists():
-            _write(path, json.dumps({"run_id": run_id}).encode() + b"\n")
+        with disk_errors(path, "write the file"), contextlib.suppress(FileExistsError), path.open("x") as file:
+            file.write(json.dumps({"run_id": run_id}) + "\n")
         try:
             owner = json.loads(path.read_bytes())["run_id"]
         except (OSError, ValueError, TypeError, KeyError) as error:

@@ -143,7 +143,7 @@ class ResultReader:
             f"{self._model}: the answer in the batch is longer than {self._most:,} bytes",
             remedy="if such long answers are wanted, raise --max-answer-bytes",
         )
-        return LineResult(custom_id, error=error)
+        return LineResult(custom_id, error=error, charged=True)
 
 
 def read_result(line: bytes, model: str) -> LineResult | None:
@@ -167,7 +167,8 @@ def read_result(line: bytes, model: str) -> LineResult | None:
     if status not in (None, 200):
         return LineResult(_id(custom_id), error=_error(status, body, model))
     if isinstance(completion := _completion(body, model), ProviderError):
-        return LineResult(_id(custom_id), error=completion)
+        # It was answered, if in a way that nobody can read.
+        return LineResult(_id(custom_id), error=completion, charged=True)
     return LineResult(_id(custom_id), completion=completion)
 
 

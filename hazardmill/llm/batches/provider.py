@@ -82,11 +82,13 @@ class LineResult:
         custom_id: As in the line's request; anything that the provider says, so it may belong to no line.
         completion: The answer, as ``LitellmBackend.complete`` returns the answer to the same request.
         error: Why there is no answer, as ``LitellmBackend.complete`` raises it; retryable if a later batch may help.
+        charged: Whether the line may have cost something although it has no answer that can be used.
     """
 
     custom_id: str
     completion: Completion | None = None
     error: ProviderError | None = None
+    charged: bool = False
 
 
 class BatchProvider(Protocol):

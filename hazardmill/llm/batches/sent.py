@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hazardmill import __version__
-from hazardmill.errors import ConnectionFailed
+from hazardmill.errors import ConnectionFailed, ProviderError
 from hazardmill.llm.batches.provider import BatchLine, BatchState
 from hazardmill.llm.ledger import IN_FLIGHT, CallAttempt, Channel, Ledger
 from hazardmill.llm.requests import AnswerKey, Message, Request
@@ -29,6 +30,7 @@ _LINE: Final = (
     "attempt",
     "batch_line",
     "error",
+    "answered",
     "usd_upper",
     "stage",
     "model_asked",
@@ -84,6 +86,7 @@ class SentBatch:
         created_at: When it was written down.
         requests: Number of its lines when it was sent.
         lines: The lines without an answer, by identity.
+        ids: The identities of all of its lines.
         batch_id: The provider's id; null until it is known.
         answered: Lines with an answer in the ledger.
         seen: Lines that its provider said are done when it was last looked at; null if it did not say.
@@ -100,6 +103,7 @@ class SentBatch:
     created_at: datetime
     requests: int
     lines: dict[str, SentLine]
+    ids: frozenset[str]
     batch_id: str | None = None
     state: SentState = "intended"
     end: BatchState | None = None
@@ -169,12 +173,13 @@ def attempt_at(batch: SentBatch, line: SentLine) -> CallAttempt:
     )
 
 
-def forget(batch: SentBatch, ledger: Ledger) -> Future[None]:
+def forget(batch: SentBatch, ledger: Ledger, error: ProviderError | None = None) -> Future[None]:
     """Write down that a batch never existed, so that its lines cost nothing and are asked again.
 
     Args:
         batch: The batch.
         ledger: The ledger of its run.
+        error: Why it does not exist; by default that somebody said so.
 
     Returns:
         A future that is done when this is on disk.
@@ -182,7 +187,7 @@ def forget(batch: SentBatch, ledger: Ledger) -> Future[None]:
     Raises:
         StoreError: It cannot be written.
     """  # the ledger raises it
-    error = ConnectionFailed(f"the batch {batch.name} was never created")
+    error = error or ConnectionFailed(f"the batch {batch.name} was never created")
     ended = [
         (replace(attempt_at(batch, line), error=error, usd=0.0, usd_upper=0.0), line.attempt)
         for line in batch.lines.values()
@@ -201,9 +206,12 @@ def last_number(store: Store, run_id: str) -> int:
     return max((row["number"] for row in store.rows(TABLE, {"run_id": run_id}, ["number"])), default=0)
 
 
-def batch_name(run_id: str, number: int) -> str:
-    """Return the name of a batch: the run's id and the number, in at most 64 characters."""
-    return f"{run_id[-58:]}-{number:04d}"
+def new_batch_name(run_id: str, number: int) -> str:
+    """Return a name that no other batch has: eight random digits, the run's id and the number; 64 characters at most.
+
+    Runs of different stores may have the same id, and batches are found by their name.
+    """
+    return f"{secrets.token_hex(4)}-{run_id[-49:]}-{number:04d}"
 
 
 def _read(store: Store, row: dict[str, Any], fallbacks: tuple[str, ...]) -> SentBatch:
@@ -221,9 +229,11 @@ def _read(store: Store, row: dict[str, Any], fallbacks: tuple[str, ...]) -> Sent
         created_at=row["created_at"],
         requests=row["requests"],
         lines={line.identity: line for line in sorted(lines, key=lambda line: line.number)},
+        ids=frozenset(call["identity"] for call in calls),
         batch_id=row["batch_id"],
         state=row["state"],
-        answered=row["answered"] or 0,
+        # A session that was killed has not counted what it booked.
+        answered=sum(call["answered"] for call in calls),
         # Whoever wrote it down was about to create it.
         may_exist=row["state"] == "intended",
     )

@@ -147,8 +147,7 @@ class Budget:
         if amount and not self._fits(amount):
             return None
         self._reserved += amount
-        self._under_way += 1
-        return Reservation(self, amount)
+        return Reservation(self, amount, waited_for=False)
 
     def take_up(self, usd: float) -> Reservation:
         """Return the reservation of a request that an earlier process sent, and that counts as spent until now.
@@ -159,8 +158,7 @@ class Budget:
         amount = min(picodollars(usd), self._settled)
         self._settled -= amount
         self._reserved += amount
-        self._under_way += 1
-        return Reservation(self, amount)
+        return Reservation(self, amount, waited_for=False)
 
     def end(self, usd: float) -> BudgetReached:
         """Give back what was leased and not spent, and return the error that ends the run.
@@ -201,10 +199,10 @@ class Budget:
             remedy="resume the run with a larger budget: paid answers are kept",
         )
 
-    def _settle(self, amount: int, usd: float | None) -> None:
+    def _settle(self, amount: int, usd: float | None, *, waited_for: bool) -> None:
         cost = amount if usd is None else picodollars(usd)
         self._reserved -= amount
-        self._under_way -= 1
+        self._under_way -= waited_for
         self._settled += cost
         if usd is None:
             self._unknown += amount
@@ -221,11 +219,13 @@ class Budget:
 class Reservation:
     """Money reserved for one request. It is returned by ``Budget.reserve`` and settled exactly once."""
 
-    __slots__ = ("_amount", "_budget")
+    __slots__ = ("_amount", "_budget", "_waited_for")
 
-    def __init__(self, budget: Budget, amount: int) -> None:
+    def __init__(self, budget: Budget, amount: int, *, waited_for: bool = True) -> None:
         self._budget: Budget | None = budget
         self._amount = amount
+        # Whoever reserves waits for single requests, which settle in minutes, and not for batches.
+        self._waited_for = waited_for
 
     def settle(self, usd: float | None) -> None:
         """Report the cost of the request. Only the first call counts.
@@ -235,7 +235,7 @@ class Reservation:
         """
         budget, self._budget = self._budget, None
         if budget is not None:
-            budget._settle(self._amount, usd)
+            budget._settle(self._amount, usd, waited_for=self._waited_for)
 
 
 class _Calibration:
