@@ -24,6 +24,9 @@ RECOVERABLE = [kind for kind in BatchFaultKind if kind is not BatchFaultKind.LIN
 ANSWERED = [kind for kind in RECOVERABLE if kind is not BatchFaultKind.LINE_OTHER_MODEL]
 """Which model answered is part of a task."""
 
+MOST = 2
+"""Failing attempts at a step: a creation has an upload and the creation itself, and is tried five times."""
+
 LINES = 15
 """Lines of a batch at most: many batches, so that not all of a round have a fault, and not none of them."""
 
@@ -76,7 +79,10 @@ def soak_batches(folder: Path, reference: Path, project: Path, records: int, see
         RunInput(source="normbank", path=data / "normbank" / "NormBank_layout.csv", limit=left // 4),
     ]
     said, stores = Soaked(), {}
-    for name, faults in (("single", None), ("batch", SeededBatchFaults(seed=seed, rate=RATE, kinds=ANSWERED))):
+    for name, faults in (
+        ("single", None),
+        ("batch", SeededBatchFaults(seed=seed, rate=RATE, kinds=ANSWERED, most=MOST)),
+    ):
         stores[name] = store = Store.open(folder / name, create=True)
         with LlmServer(batch_faults=faults) as server, patch.object(dispatch, "_LARGEST", LINES):
             config = RunConfig(
