@@ -53,7 +53,10 @@ def client(monkeypatch, tmp_path):
 @pytest.fixture
 def server(tmp_path, monkeypatch):
     with HubServer(tmp_path / "hub", tokens={TOKEN: Account("mill", writes=True)}) as server:
+        # Both are made when the library is imported; files come from the second.
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.address)
+        files = f"{server.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files)
         yield server
 
 
@@ -101,6 +104,8 @@ def test_loading_from_a_hub_that_lies_is_a_release_or_a_typed_error(server, fold
         assert error.__cause__ is None and without_token(error)
     else:
         assert release.version == "1.0.0"
+    # Who names a commit has nothing to look up.
+    assert any(request.fault == kind for request in server.requests) is ((revision, endpoint) != ("commit", "info"))
     assert sorted({*tmp_path.iterdir()} - {tmp_path / "home"}) == before, "nothing is written outside of the cache"
 
 
