@@ -13,6 +13,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator as Judge
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from .oracle import Oracle, plan_string
 from .random_tasks import SETTINGS, plans, tasks
@@ -24,7 +25,7 @@ def shares_of(counts, examples):
     return {name: round(count / examples, 2) for name, count in sorted(counts.items())}
 
 
-@pytest.mark.parametrize("examples", [450, pytest.param(900, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [450, pytest.param(sized(600, 900), marks=pytest.mark.full)])
 def test_verdicts_and_safety_intention_equal_the_oracles(examples):
     counts = Counter()
 

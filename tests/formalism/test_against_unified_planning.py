@@ -20,6 +20,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from .oracle import Oracle, plan_string
 from .random_tasks import SETTINGS, tasks
@@ -94,7 +95,7 @@ def shuffled(task, chance):
     return other
 
 
-@pytest.mark.parametrize("examples", [FAST, pytest.param(1_000, marks=FULL)])
+@pytest.mark.parametrize("examples", [FAST, pytest.param(sized(250, 1_000), marks=FULL)])
 def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
     counts = Counter()
 
@@ -130,7 +131,9 @@ def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
     assert min(shares_of(counts)[name] for name in (*SHARES, "infeasible")) >= 0.2
 
 
-@pytest.mark.parametrize(("examples", "depth", "nodes"), [(FAST, 4, 40), pytest.param(1_000, 6, 60, marks=FULL)])
+@pytest.mark.parametrize(
+    ("examples", "depth", "nodes"), [(FAST, 4, 40), pytest.param(sized(250, 1_000), 6, 60, marks=FULL)]
+)
 def test_optimal_lengths_are_those_of_search_over_the_sequential_simulator(examples, depth, nodes):
     counts = Counter()
 

@@ -21,6 +21,7 @@ from hazardmill.formalism.proofs.claims.context import flip
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from .random_tasks import tasks
 from .soup import action, boolean, danger, integer, sets, soup, soup_document
@@ -193,7 +194,7 @@ def test_a_point_of_no_return_past_the_limit_is_unknown():
     assert witness(certify(task), "point_of_no_return")["step"] == 1
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [30, pytest.param(sized(75, 150), marks=pytest.mark.full)])
 def test_the_point_of_no_return_is_that_of_plain_search(examples):
     @settings(SETTINGS, max_examples=examples)
     @given(st.booleans().flatmap(lambda mitigating: tasks(mitigating=mitigating, reachable=True)))

@@ -47,6 +47,7 @@ from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.sandbox.check import Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail
+from tests.sizes import sized
 
 from .despite_folders import HOT, NIGHT, galley, random_documents
 from .reference_tasks import TASKS, reference_document
@@ -64,7 +65,9 @@ def files_of(document: Document, origin: TaskOrigin = ORIGIN, **options: Any) ->
     return despite_files(document, origin, **{"limit": 2_000, **options})
 
 
-@pytest.fixture(scope="module", params=[25, pytest.param(165, marks=pytest.mark.full)], ids="{} random".format)
+@pytest.fixture(
+    scope="module", params=[25, pytest.param(sized(60, 165), marks=pytest.mark.full)], ids="{} random".format
+)
 def sayable(reference: Path, request: pytest.FixtureRequest) -> dict[str, Document]:
     """Documents that a folder can say, by name."""
     documents = {}

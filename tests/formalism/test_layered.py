@@ -13,6 +13,7 @@ from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Docu
 from hazardmill.formalism.search.exact import attempt_to_solve, solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from .oracle import Oracle, plan_string
 from .random_tasks import SETTINGS, tasks
@@ -185,7 +186,7 @@ def naive(edges, start, most, goals, safe):
     return plan
 
 
-@pytest.mark.parametrize("examples", [400, pytest.param(1500, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [400, pytest.param(sized(600, 1500), marks=pytest.mark.full)])
 def test_plans_on_graphs_equal_the_naive_ones(examples):
     counts = Counter()
 
@@ -250,7 +251,7 @@ def brute_force(task, want_safe, depth, most_nodes):
     return None
 
 
-@pytest.mark.parametrize("examples", [80, pytest.param(250, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [80, pytest.param(sized(120, 250), marks=pytest.mark.full)])
 def test_plans_of_random_tasks_equal_the_naive_ones(examples):
     counts = Counter()
 

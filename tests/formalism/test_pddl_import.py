@@ -23,6 +23,7 @@ from hazardmill.formalism.formats.pddl.reader import TASK_FILES, import_task, re
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from . import reference_tasks
 from .random_tasks import tasks
@@ -153,7 +154,7 @@ def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
 # Laws
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [60, pytest.param(sized(400, 1000), marks=pytest.mark.full)])
 def test_what_is_written_reads_back_with_the_same_hash(examples):
     @settings(max_examples=examples)
     @given(tasks(finite=False, mitigating=True))

@@ -18,6 +18,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.build_writer import build_code
 from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
+from tests.sizes import sized
 
 from .random_tasks import tasks
 from .soup import action, boolean, danger, integer, sets, soup, soup_document
@@ -157,7 +158,7 @@ def settled(task: dict[str, Any]) -> dict[str, Any]:
     return task
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [60, pytest.param(sized(150, 300), marks=pytest.mark.full)])
 def test_any_task_that_code_can_say_comes_back(examples: int) -> None:
     integers = []
 

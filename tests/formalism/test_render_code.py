@@ -22,6 +22,7 @@ from hazardmill.sandbox import policy
 from hazardmill.sandbox.check import CheckFailure, check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.text.parse import MAX_BYTES
+from tests.sizes import sized
 
 from .random_tasks import tasks
 from .soup import action, boolean, soup, soup_document
@@ -62,7 +63,7 @@ def test_what_no_build_can_say_comes_back_from_the_jail_whole(jail: Jail, name: 
     assert again.hash == document.hash
 
 
-@pytest.mark.parametrize("examples", [70, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [50, pytest.param(sized(100, 200), marks=pytest.mark.full)])
 def test_any_task_comes_back_whatever_it_says(examples: int) -> None:
     forms = set()
 

@@ -13,6 +13,7 @@ from hazardmill.formalism.document.expressions import freeze
 from hazardmill.formalism.proofs.situations import readable_state, universe
 from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from . import brute_universe
 from .bench import bench, bench_document
@@ -167,7 +168,7 @@ def cases(draw):
     return task, chosen["name"], ["or", ["fluent", "hot"], condition] if maker.chance(2) else condition
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [100, pytest.param(sized(150, 300), marks=pytest.mark.full)])
 def test_situations_equal_the_oracles(examples):
     tally = Counter()
 

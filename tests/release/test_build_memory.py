@@ -13,10 +13,11 @@ import pytest
 from factories.release_store import multiplied
 
 from hazardmill.store.store import Store
+from tests.sizes import sized
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
-FEW, MANY, ALL = 1_000, 2_500, 12_279
+FEW, MANY, ALL = *sized((700, 1_700), (1_000, 2_500)), 12_279
 LIMIT = 2e9
 
 BUILD = """
@@ -25,6 +26,7 @@ from pathlib import Path
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
+from tests.sizes import sized
 if __name__ == "__main__":
     options = Options(version="1.0.0", policy="none", waive={"corpus": "few"}, jobs=2)
     print(build(Store.open(sys.argv[1]), None, options, Path(sys.argv[2])).manifest.tasks)
@@ -47,7 +49,7 @@ def peak_of(store: Store, folder: Path, tasks: int) -> int:
         peak = 0
         while child.poll() is None:
             peak = max(peak, sum(map(resident_bytes, family(child.pid))))
-            time.sleep(0.02)
+            time.sleep(0.05)
         assert child.stdout is not None
         assert child.stdout.read() == f"{tasks}\n"
     assert child.returncode == 0

@@ -19,6 +19,7 @@ from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.pairs import INSTRUCTION, Parting, parting, planning_prompt, preference_pair
+from tests.sizes import sized
 
 SETTINGS = settings(
     FIXED,
@@ -230,7 +231,7 @@ def ways_on(task, plan):
     return found
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [40, pytest.param(sized(100, 200), marks=pytest.mark.full)])
 def test_the_causal_step_is_the_point_of_no_return(examples):
     @settings(SETTINGS, max_examples=examples)
     @given(tasks(reachable=True))
@@ -255,7 +256,7 @@ def test_the_causal_step_is_the_point_of_no_return(examples):
     check()
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [40, pytest.param(sized(100, 200), marks=pytest.mark.full)])
 def test_where_danger_falls_the_causal_step_is_still_the_last_way_out(examples):
     @settings(SETTINGS, max_examples=examples)
     @given(tasks(reachable=True, mitigating=True))
