@@ -340,10 +340,12 @@ def test_several_sources_are_announced_once(prefect_server, project, tmp_path, m
 def graph(run_id, *, states=False):
     """The graph of a run's flow run, once it is drawn whole: each box with those before it, or its state."""
     from prefect.client.orchestration import get_client
+    from prefect.client.schemas.sorting import FlowRunSort
 
     async def nodes():
         async with get_client() as client:
-            flow_runs = await client.read_flow_runs()
+            # The newest: the server has those of other tests too, more than one answer tells.
+            flow_runs = await client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC)
             (flow_run,) = [each for each in flow_runs if each.parameters.get("run_id") == run_id]
             answer = await client._client.get(f"/flow_runs/{flow_run.id}/graph-v2")
             return answer.json()["nodes"]

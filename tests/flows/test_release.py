@@ -72,11 +72,18 @@ async def paused(known: set[Any]) -> Any:
 
     async with get_client() as client:
         async with asyncio.timeout(PATIENCE_S):
-            while True:
-                for run in await client.read_flow_runs(limit=50):
-                    if run.id not in known and run.state is not None and run.state.is_paused():
-                        return run
+            while not (runs := await paused_runs(client) - known):
                 await asyncio.sleep(0.2)
+            return await client.read_flow_run(runs.pop())
+
+
+async def paused_runs(client: Any) -> set[Any]:
+    """The ids of all flow runs that wait. The server has those of other tests too, more than one answer tells."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+    from prefect.client.schemas.objects import StateType
+
+    state = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PAUSED]))
+    return {run.id for run in await client.read_flow_runs(flow_run_filter=FlowRunFilter(state=state))}
 
 
 def run_flow(answer: dict[str, Any] | None, **given: Any) -> tuple[Any, Any]:
@@ -97,7 +104,7 @@ def run_flow(answer: dict[str, Any] | None, **given: Any) -> tuple[Any, Any]:
     async def both() -> tuple[Any, Any]:
         # Looked at before there can be a new one.
         async with get_client() as client:
-            known = {run.id for run in await client.read_flow_runs(limit=50)}
+            known = await paused_runs(client)
         # Together, so that one that fails ends the other.
         state, run = await asyncio.gather(release(**given, return_state=True), answered(known))
         return state, run
@@ -176,7 +183,7 @@ def test_a_form_without_a_name_is_not_taken(prefect_server, store, built, hub):
 
     async def answered() -> Any:
         async with get_client() as client:
-            known = {run.id for run in await client.read_flow_runs(limit=50)}
+            known = await paused_runs(client)
             flow = asyncio.create_task(release(**given(store, built), return_state=True))
             run = await paused(known)
             refused = [
