@@ -1,16 +1,16 @@
 """A process that does something to a store and may kill itself at a named point, and a keeper that says what it left.
 
-python -m e2e.killed_run REPORT POINT OCCURRENCE WORDS...
-
-``WORDS`` are those of a command of hazardmill, or ``compact STORE``. The worker dies by SIGKILL
-when it comes to ``POINT`` for the ``OCCURRENCE``-th time; with the occurrence 0 it never does. The keeper, its parent,
-becomes the parent of whatever the worker leaves behind, waits for it to end, and writes to ``REPORT`` what it saw.
+It takes its jobs as ``serve`` says. ``words`` are those of a command of hazardmill, or ``compact STORE``. The worker
+dies by SIGKILL when it comes to ``point`` for the ``occurrence``-th time; with the occurrence 0 it never does. The
+keeper, its parent, becomes the parent of whatever the worker leaves behind, waits for it to end, and writes to
+``report`` what it saw.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import inspect
 import json
 import os
@@ -194,14 +194,17 @@ def send_output_to_files(report: Path) -> None:
 def serve(begin: Callable[[Path, Points], None], do: Callable[[list[str]], int] = work) -> None:
     """Keep many workers, one after the other, forked from this process: what it has imported is imported once.
 
-    Reads jobs from standard input, one JSON object a line: ``report``, ``point``, ``occurrence`` and ``words`` as the
-    command of this module takes them. Answers with a line when the worker and all that it left have ended.
+    Reads jobs from standard input, one JSON object a line: ``report``, ``point``, ``occurrence`` and ``words``. Answers
+    with a line when the worker and all that it left have ended.
 
     Args:
         begin: Called in the worker with the report and the points, before its work.
         do: Its work, given the words; returns the exit code.
     """
     keeper = os.getpid()
+    # Workers never look through what is there already, and so need no copies of its pages.
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         job = json.loads(line)
         report = Path(job["report"])
@@ -216,6 +219,22 @@ def serve(begin: Callable[[Path, Points], None], do: Callable[[list[str]], int] 
         print("done", flush=True)
 
 
+def begin(report: Path, points: Points) -> None:
+    """In the worker: send what it says to files, and lay the points."""
+    send_output_to_files(report)
+    lay_points(points)
+
+
+def main() -> None:
+    # What every worker needs.
+    import duckdb  # noqa: F401
+
+    from hazardmill.cli import main  # noqa: F401
+    from hazardmill.cli.run import generate, resume  # noqa: F401
+    from hazardmill.testing.offline_author import backend  # noqa: F401
+
+    serve(begin)
+
+
 if __name__ == "__main__":
-    place, fatal, number, *given = sys.argv[1:]
-    keep(Path(place), fatal, int(number), given, lay_points)
+    main()

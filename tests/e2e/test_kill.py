@@ -7,12 +7,9 @@ is in the name of its test.
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,13 +19,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from e2e.keeper import Ended, Keeper, keeping
 from hazardmill.runs.run import Run
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
-TESTS = Path(__file__).resolve().parent.parent
 SEED = 7
 RECORDS = {"neiss": 16, "bddl": 14}
 RUN = "run"
@@ -88,56 +85,35 @@ def drawn(points: dict[str, int], seed: int = SEED) -> list[Any]:
     return [pytest.param(point, number, id=f"{point}-{number}") for point, number in chosen]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a worker ended."""
-
-    status: int
-    left: list[int]
-    """Processes that it left behind and that did not end by themselves."""
-    passed: dict[str, int]
-    """How often it passed each point, if it came to its end."""
-    err: str
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Keeper]:
+    with keeping("e2e.killed_run", {"HAZARDMILL_MODEL": "offline-author"}) as keeper:
+        yield keeper
 
 
-def act(folder: Path, *words: object, point: str = "none", occurrence: int = 0) -> Ended:
-    """Have a worker do something, under a keeper."""
-    report = folder / "report.json"
-    passed = report.with_suffix(".passed")
-    passed.unlink(missing_ok=True)
-    kept = subprocess.run(
-        [sys.executable, "-m", "e2e.killed_run", str(report), point, str(occurrence), *map(str, words)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert kept.returncode == 0, kept.stderr
-    counted = json.loads(passed.read_text()) if passed.exists() else {}
-    return Ended(**json.loads(report.read_text()), passed=counted, err=kept.stderr)
+def act(keeper: Keeper, folder: Path, *words: object, **fatal: Any) -> Ended:
+    return keeper.act(folder / "report.json", *words, **fatal)
 
 
-def generate(folder: Path, project: Path, **fatal: Any) -> Ended:
+def generate(keeper: Keeper, folder: Path, project: Path, **fatal: Any) -> Ended:
     words: list[object] = ["run", "generate", "--store", folder / "store", "--run-id", RUN, "--json"]
     for source, records in RECORDS.items():
         sample = project / "sources" / source / "sample"
         words += ["--source", source, "--input", f"{source}={sample}", "--limit", f"{source}={records}"]
-    return act(folder, *words, "--wave-size", 5, "--concurrency", 2, **fatal)
+    return act(keeper, folder, *words, "--wave-size", 5, "--concurrency", 2, **fatal)
 
 
-def resume(folder: Path, **fatal: Any) -> Ended:
-    return act(folder, "run", "resume", RUN, "--store", folder / "store", "--json", **fatal)
+def resume(keeper: Keeper, folder: Path, **fatal: Any) -> Ended:
+    return act(keeper, folder, "run", "resume", RUN, "--store", folder / "store", "--json", **fatal)
 
 
 def done(ended: Ended) -> Ended:
     assert ended.status == 0, ended.err
-    assert ended.left == []
     return ended
 
 
 def killed(ended: Ended) -> Ended:
     assert ended.status == -signal.SIGKILL, (ended.status, ended.err)
-    assert ended.left == [], "it left processes behind"
     return ended
 
 
@@ -158,11 +134,11 @@ def on_disk(store: Store) -> dict[str, Counter[tuple[Any, ...]]]:
     return result
 
 
-def go_on(folder: Path, project: Path) -> None:
+def go_on(keeper: Keeper, folder: Path, project: Path) -> None:
     """What somebody does after a kill: resume, or begin again where there is no run yet."""
     store = Store.open(folder / "store")
     began = bool(store.rows("runs", {"run_id": RUN}, ["run_id"]))
-    done(resume(folder) if began else generate(folder, project))
+    done(resume(keeper, folder) if began else generate(keeper, folder, project))
 
 
 @dataclass(frozen=True)
@@ -175,19 +151,19 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(keeper: Keeper, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
-    ended = done(generate(folder, project))
+    ended = done(generate(keeper, folder, project))
     store = Store.open(folder / "store")
     assert store.count("outcomes") == sum(RECORDS.values())
     return Whole(store, store.digest(), ended.passed)
 
 
 @pytest.fixture(scope="module")
-def half(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def half(keeper: Keeper, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which a run was killed while it committed its fourth wave, with rows in parts and in the journal."""
     folder = tmp_path_factory.mktemp("half")
-    killed(generate(folder, project, point="commit.after", occurrence=18))
+    killed(generate(keeper, folder, project, point="commit.after", occurrence=18))
     store = Store.open(folder / "store")
     assert len(store.snapshot().manifests) >= 4 and store.snapshot().pending
     return folder
@@ -201,9 +177,9 @@ def of_half(half: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def of_begun(project: Path, tmp_path: Path) -> Path:
+def of_begun(keeper: Keeper, project: Path, tmp_path: Path) -> Path:
     """A store in which a run was killed when some of its first requests were answered."""
-    killed(generate(tmp_path, project, point="llm.ledger.after", occurrence=6))
+    killed(generate(keeper, tmp_path, project, point="llm.ledger.after", occurrence=6))
     assert Store.open(tmp_path / "store").count("outcomes") == 0
     return tmp_path
 
@@ -234,8 +210,10 @@ def test_every_point_is_passed_as_often_as_is_said(whole: Whole) -> None:
 
 
 @pytest.mark.parametrize(("point", "occurrence"), drawn(POINTS))
-def test_a_run_killed_at(point: str, occurrence: int, whole: Whole, tmp_path: Path, project: Path) -> None:
-    killed(generate(tmp_path, project, point=point, occurrence=occurrence))
+def test_a_run_killed_at(
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, tmp_path: Path, project: Path
+) -> None:
+    killed(generate(keeper, tmp_path, project, point=point, occurrence=occurrence))
     store = Store.open(tmp_path / "store")
     before = seen(store)
     print(
@@ -243,41 +221,45 @@ def test_a_run_killed_at(point: str, occurrence: int, whole: Whole, tmp_path: Pa
         f"{len(before['outcomes'])} records were done, {len(before['llm_calls'])} calls paid for"
     )
     only_left(store)
-    go_on(tmp_path, project)
+    go_on(keeper, tmp_path, project)
     check(store, before, whole)
 
 
 @pytest.mark.parametrize(("point", "occurrence"), drawn(RESUMPTION))
-def test_a_resumption_killed_at(point: str, occurrence: int, whole: Whole, of_half: Path, project: Path) -> None:
-    kill_resumption(of_half, project, whole, point, occurrence)
+def test_a_resumption_killed_at(
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, of_half: Path, project: Path
+) -> None:
+    kill_resumption(keeper, of_half, project, whole, point, occurrence)
 
 
 @pytest.mark.parametrize(("point", "occurrence"), drawn(ASKING))
 def test_a_resumption_that_asks_killed_at(
-    point: str, occurrence: int, whole: Whole, of_begun: Path, project: Path
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, of_begun: Path, project: Path
 ) -> None:
-    kill_resumption(of_begun, project, whole, point, occurrence)
+    kill_resumption(keeper, of_begun, project, whole, point, occurrence)
 
 
-def kill_resumption(folder: Path, project: Path, whole: Whole, point: str, occurrence: int) -> None:
+def kill_resumption(keeper: Keeper, folder: Path, project: Path, whole: Whole, point: str, occurrence: int) -> None:
     store = Store.open(folder / "store")
     first = seen(store)
-    killed(resume(folder, point=point, occurrence=occurrence))
+    killed(resume(keeper, folder, point=point, occurrence=occurrence))
     before = seen(store)
     assert all(keys <= before[name] for name, keys in first.items())
     only_left(store)
-    go_on(folder, project)
+    go_on(keeper, folder, project)
     check(store, before, whole)
 
 
 @pytest.mark.parametrize(("point", "occurrence"), drawn(COMPACTION))
-def test_a_compaction_killed_at(point: str, occurrence: int, whole: Whole, of_half: Path, project: Path) -> None:
+def test_a_compaction_killed_at(
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, of_half: Path, project: Path
+) -> None:
     store = Store.open(of_half / "store")
     before = seen(store)
-    killed(act(of_half, "compact", store.path, point=point, occurrence=occurrence))
+    killed(act(keeper, of_half, "compact", store.path, point=point, occurrence=occurrence))
     assert seen(store) == before
     only_left(store)
-    go_on(of_half, project)
+    go_on(keeper, of_half, project)
     check(store, before, whole)
-    done(act(of_half, "compact", store.path))
+    done(act(keeper, of_half, "compact", store.path))
     check(store, before, whole)
