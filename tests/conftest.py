@@ -14,6 +14,7 @@ import gc
 import os
 import random
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,7 +146,13 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # As `make server` sets it: with five connections the server may stand still.
         patch.setenv("PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE", "50")
         from patience import PATIENCE_S
-        from prefect.testing.utilities import prefect_test_harness
+        from prefect.testing import utilities
 
-        with prefect_test_harness(server_startup_timeout=int(PATIENCE_S)):
+        from tests.prefect_database import empty_database
+
+        # Where the harness puts its database: there is one already.
+        folder = tmp_path_factory.mktemp("prefect-database")
+        shutil.copyfile(empty_database(tmp_path_factory), folder / "prefect-test.db")
+        patch.setattr(utilities, "mkdtemp", lambda: str(folder))
+        with utilities.prefect_test_harness(server_startup_timeout=int(PATIENCE_S)):
             yield

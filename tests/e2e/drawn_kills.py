@@ -261,10 +261,10 @@ class Mill:
 
 
 @contextmanager
-def mill(project: Path, folder: Path) -> Iterator[Mill]:
+def mill(project: Path, folder: Path, database: Path | None = None) -> Iterator[Mill]:
     """A mill with a Prefect server of its own on loopback; all it leaves is in the folder."""
     with ExitStack() as stack:
-        prefect = stack.enter_context(serving(folder, project, {"HAZARDMILL_MODEL": "offline-author"}))
+        prefect = stack.enter_context(serving(folder, project, {"HAZARDMILL_MODEL": "offline-author"}, database))
         keepers = [
             stack.enter_context(keeping("e2e.killed_anywhere", _without_paths(prefect.environment))) for _ in "12"
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -205,9 +206,16 @@ def running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes
 
 
 @contextmanager
-def serving(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
-    """What ``make server PORT=...`` starts, once it answers. Only ``PORT`` says where its own API is."""
+def serving(folder: Path, project: Path, extra: Mapping[str, str], database: Path | None = None) -> Iterator[Prefect]:
+    """What ``make server PORT=...`` starts, once it answers. Only ``PORT`` says where its own API is.
+
+    It begins with a copy of ``database``, or else makes itself one.
+    """
     prefect = Prefect(folder, project, extra)
+    if database is not None:
+        home = Path(prefect.environment["PREFECT_HOME"])
+        home.mkdir()
+        shutil.copyfile(database, home / "prefect.db")
     with ExitStack() as stack:
         stack.callback(prefect.http.close)
         started = prefect.begin("server", prefect.make("server"), PREFECT_API_URL=ELSEWHERE)
@@ -225,10 +233,10 @@ def serving(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[P
 
 
 @contextmanager
-def served(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
+def served(folder: Path, project: Path, extra: Mapping[str, str], database: Path | None = None) -> Iterator[Prefect]:
     """A server with all deployments, and a worker."""
     with ExitStack() as stack:
-        prefect = stack.enter_context(serving(folder, project, extra))
+        prefect = stack.enter_context(serving(folder, project, extra, database))
         prefect.do("deploy", prefect.make("deploy"))
         worker = stack.enter_context(running(prefect.begin("worker", prefect.make("worker"))))
         prefect.worker_pid = worker.pid

@@ -12,6 +12,7 @@ import pytest
 
 from e2e.drawn_kills import WAYS, Mill, UndisturbedRun, mill
 from e2e.killed_anywhere import KINDS
+from tests.prefect_database import empty_database
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
@@ -21,7 +22,7 @@ POINTS = 5
 
 @pytest.fixture(scope="module")
 def works(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mill]:
-    with mill(project, tmp_path_factory.mktemp("prefect")) as works:
+    with mill(project, tmp_path_factory.mktemp("prefect"), empty_database(tmp_path_factory)) as works:
         yield works
 
 

@@ -29,6 +29,7 @@ from hazardmill.testing.echoes import traces
 from hazardmill.testing.llm_server import ChatRequest, FaultPlan, LlmServer, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.journal import ServedAttempt
 from hazardmill.testing.llm_server.server import offline_answer
+from tests.prefect_database import empty_database
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
@@ -65,7 +66,9 @@ def provider():
 @pytest.fixture(scope="module")
 def prefect(tmp_path_factory, project):
     folder = tmp_path_factory.mktemp("prefect")
-    with served(folder, project, {"HAZARDMILL_STORE": str(folder / "store")}) as prefect:
+    with served(
+        folder, project, {"HAZARDMILL_STORE": str(folder / "store")}, empty_database(tmp_path_factory)
+    ) as prefect:
         prefect.do("key", [sys.executable, "-c", SAVE_KEY], PLANTED=KEY)
         yield prefect
 

@@ -40,6 +40,7 @@ from PIL import Image, ImageChops
 from report.browsing import chromium
 
 from e2e.prefect_server import Prefect, serving, until
+from tests.prefect_database import empty_database
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -129,7 +130,7 @@ def prefect(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Iterator
         "PYTHONPATH": str(project),
         "HAZARDMILL_MODEL": "offline-author",
     }
-    with serving(home, project, extra) as started:
+    with serving(home, project, extra, empty_database(tmp_path_factory)) as started:
         yield started
 
 

@@ -12,8 +12,9 @@ import unified_planning.model as up
 from pyparsing.warnings import PyparsingDeprecationWarning
 from unified_planning.engines import SequentialPlanValidator
 from unified_planning.environment import get_environment
-from unified_planning.io import PDDLReader
 from unified_planning.plans import ActionInstance, SequentialPlan
+
+from tests.pddl_readers import up_reader
 
 OPERATORS = {
     "and": "And",
@@ -30,8 +31,8 @@ OPERATORS = {
 }
 
 
-def up_verdict(pddl, document, plan):
-    """``(feasible, safe)`` of a plan by ``SequentialPlanValidator``; ``pddl`` is domain and problem text."""
+def up_verdicts(pddl, document, plans):
+    """``(feasible, safe)`` of each plan by ``SequentialPlanValidator``; ``pddl`` is domain and problem text."""
     # The global one: Unified Planning 1.3 grounds actions with parameters there, whatever the problem says.
     environment = get_environment()
     environment.credits_stream = None
@@ -39,7 +40,7 @@ def up_verdict(pddl, document, plan):
     with warnings.catch_warnings():
         # Unified Planning 1.3 reads quantifiers through a name that pyparsing 3.3 deprecates.
         warnings.simplefilter("ignore", PyparsingDeprecationWarning)
-        problem = PDDLReader(environment).parse_problem_string(*pddl)
+        problem = up_reader().parse_problem_string(*pddl)
     danger = up.Fluent("danger_of_the_test", environment.type_manager.IntType(), environment=environment)
     problem.add_fluent(danger, default_initial_value=document["initial_danger"])
     for entry in document["dangers"]:
@@ -49,15 +50,21 @@ def up_verdict(pddl, document, plan):
         scope = dict(zip(names, map(manager.ParameterExp, action.parameters), strict=True))
         condition = expression(entry["condition"], problem, environment, scope)
         action.add_increase_effect(danger, entry["increment"], condition)
-    steps = [
-        ActionInstance(problem.action(name), tuple(manager.ObjectExp(problem.object(arg)) for arg in args))
-        for name, *args in (inner.split() for inner in re.findall(r"\(([^()]*)\)", plan))
+    sequences = [
+        SequentialPlan(
+            [
+                ActionInstance(problem.action(name), tuple(manager.ObjectExp(problem.object(arg)) for arg in args))
+                for name, *args in (inner.split() for inner in re.findall(r"\(([^()]*)\)", plan))
+            ],
+            environment,
+        )
+        for plan in plans
     ]
-    sequence = SequentialPlan(steps, environment)
     validator = SequentialPlanValidator(environment=environment)
-    feasible = bool(validator.validate(problem, sequence))
+    feasible = [bool(validator.validate(problem, sequence)) for sequence in sequences]
     problem.add_goal(manager.LE(danger(), document["max_danger"]))
-    return feasible, feasible and bool(validator.validate(problem, sequence))
+    both = zip(sequences, feasible, strict=True)
+    return [(can, can and bool(validator.validate(problem, sequence))) for sequence, can in both]
 
 
 def expression(node, problem, environment, scope):

@@ -12,6 +12,7 @@ from e2e.prefect_server import served, until
 from factories.release_store import by_model, rewritten, run_offline
 
 from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
+from tests.prefect_database import empty_database
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -20,7 +21,9 @@ TOKEN = "hf_planted-" + "zz9c4"
 OPTIONS = {"version": "1.0.0", "policy": "none", "waive": {"corpus": "a few samples"}}
 
 
-def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(project: Path, tmp_path: Path) -> None:
+def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(
+    project: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     store = rewritten(run_offline(tmp_path / "offline", limit=2), tmp_path / "store", by_model)
     with HubServer(tmp_path / "hub", tokens={TOKEN: Account("mill", writes=True)}) as hub:
         environment = {
@@ -29,7 +32,7 @@ def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(project
             "HF_HUB_DISABLE_XET": "1",
             "HF_HOME": str(tmp_path / "home"),
         }
-        with served(tmp_path, project, environment) as prefect:
+        with served(tmp_path, project, environment, empty_database(tmp_path_factory)) as prefect:
             keys: list[str] = []
 
             def waits() -> bool:

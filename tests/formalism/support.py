@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from pyparsing.warnings import PyparsingDeprecationWarning
-from unified_planning.io import PDDLReader
 from unified_planning.model import FNode, Problem
 
 from hazardmill.formalism.document.document import (
@@ -22,6 +21,7 @@ from hazardmill.formalism.document.document import (
     TypeDecl,
 )
 from hazardmill.formalism.document.expressions import Expr
+from tests.pddl_readers import up_reader
 
 REFERENCE_TASKS = ("neiss_11125", "neiss_2888", "normbank_14564")
 
@@ -31,7 +31,7 @@ def read_pddl(domain: str, problem: str) -> Problem:
     with warnings.catch_warnings():
         # Unified Planning 1.3 reads quantifiers through a name that pyparsing 3.3 deprecates.
         warnings.simplefilter("ignore", PyparsingDeprecationWarning)
-        return PDDLReader().parse_problem_string(domain, problem)
+        return up_reader().parse_problem_string(domain, problem)
 
 
 def reference_document(folder: Path) -> Document:

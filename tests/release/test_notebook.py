@@ -11,6 +11,8 @@ import jupytext
 import nbformat
 import pytest
 
+from tests.once import demo_folder
+
 REMADE = "it shows what came out before: if that is meant, make it anew with: python notebooks/execute.py"
 
 
@@ -40,10 +42,8 @@ def test_the_page_is_small_and_says_nothing_of_a_machine(notebooks):
 
 
 @pytest.mark.full
-def test_the_outputs_are_those_of_the_release_that_a_demo_makes_now(notebooks, tmp_path):
-    demo = [sys.executable, "-m", "hazardmill.cli.main", "demo", "--json", "--out", tmp_path / "demo"]
-    subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
-    release = tmp_path / "demo" / "release"
+def test_the_outputs_are_those_of_the_release_that_a_demo_makes_now(notebooks, tmp_path, tmp_path_factory):
+    release = demo_folder(tmp_path_factory) / "out" / "release"
     made = tmp_path / "made.ipynb"
     ended = subprocess.run(
         [sys.executable, "-W", "error", notebooks / "execute.py", release, made],

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pddl import parse_domain, parse_problem
 from unified_planning.engines import SequentialPlanValidator
-from unified_planning.io import PDDLReader
 
 from hazardmill.formalism.formats.pddl.writer import write_augmented
 from hazardmill.release.read.release import load_release
+from tests.pddl_readers import parse_domain, parse_problem, up_reader
 
 SAMPLE = 8
 
@@ -32,11 +31,11 @@ def some(tasks):
 
 
 def problem_of(domain, problem):
-    return PDDLReader().parse_problem_string(domain, problem)
+    return up_reader().parse_problem_string(domain, problem)
 
 
 def is_valid(problem, plan):
-    read = PDDLReader().parse_plan_string(problem, plan.replace(") (", ")\n("))
+    read = up_reader().parse_plan_string(problem, plan.replace(") (", ")\n("))
     return bool(SequentialPlanValidator().validate(problem, read))
 
 
@@ -49,11 +48,9 @@ def test_unified_planning_reads_every_task(tasks):
 
 
 @pytest.mark.full
-def test_the_package_pddl_reads_tasks_of_every_source(some, tmp_path):
+def test_the_package_pddl_reads_tasks_of_every_source(some):
     for task in some:
-        for name, text in (("domain", task.domain_pddl), ("problem", task.problem_pddl)):
-            (tmp_path / f"{name}.pddl").write_text(text)
-        domain, problem = parse_domain(tmp_path / "domain.pddl"), parse_problem(tmp_path / "problem.pddl")
+        domain, problem = parse_domain(task.domain_pddl), parse_problem(task.problem_pddl)
         assert {action.name for action in domain.actions} == {action.name for action in task.document.actions}
         named = {thing.name for thing in (*problem.objects, *domain.constants)}
         assert named == {thing.name for thing in task.document.objects}
