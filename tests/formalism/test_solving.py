@@ -275,7 +275,7 @@ def test_ten_million_states_without_a_plan_are_refused_and_leave_no_process(work
     seen: set[str] = set()
     while asker.is_alive():
         seen.update(command.split()[0].rpartition("/")[2] for command in processes_in(workplace).values())
-        asker.join(0.05)
+        asker.join(0.25)
     assert [type(error) for error in caught] == [SearchLimitReached if engine == "auto" else EngineError]
     assert f"enhsp: timeout: no answer within {SHORT_S:g} s" in str(caught[0])
     # Without this the test would pass on an engine that never started.
