@@ -97,7 +97,7 @@ def review() -> None:
     addresses={
         "batch": (
             "hazardmill.cli.run.batch:batch",
-            "List the batches of runs, or say what became of one.",
+            "List the batches of all runs, or say what became of the batch NAME.",
         ),
         "compare": (
             "hazardmill.cli.run.compare:compare",

@@ -256,8 +256,9 @@ def test_two_flow_runs_that_share_a_budget_keep_one_limit(prefect: Prefect, tmp_
     store = tmp_path / "store"
 
     def late(asked: ChatRequest) -> ServerFault | None:
-        """Answer late until both runs have begun, so that one does not end before the other begins."""
-        return ServerFault(ServerFaultKind.SLOW, 3.0) if len(list(latest_states(Store.open(store)))) < 2 else None
+        """Answer late until both runs have asked, so that one does not end before the other begins."""
+        asking = {row["run_id"] for row in Store.open(store).rows("llm_calls", None, ["run_id"])}
+        return ServerFault(ServerFaultKind.SLOW, 3.0) if len(asking) < 2 else None
 
     provider = Provider(late)
     with provider.server:

@@ -26,7 +26,7 @@ from hazardmill.errors import (
     RunStopped,
     RunWaiting,
 )
-from hazardmill.llm.batches import dispatch
+from hazardmill.llm.batches import booking
 from hazardmill.llm.batches.provider import BatchLimits, BatchLine, BatchState, BatchStatus, LineResult
 from hazardmill.llm.prices import BatchPrice, Price, Prices
 from hazardmill.runs.resources import RunResources
@@ -297,7 +297,7 @@ def test_a_refused_creation_answers_nothing(
 def test_a_refusal_of_everything_is_the_fault_of_no_request(
     store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "_MANY_REFUSALS", 4)
+    monkeypatch.setattr(booking, "_MANY_REFUSALS", 4)
 
     def refused(number: int, results: list[LineResult]) -> list[LineResult]:
         return [LineResult(each.custom_id, error=PromptRefused("400 unsupported parameter")) for each in results]

@@ -10,25 +10,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from hazardmill.errors import (
-    ConnectionFailed,
     ModelRefused,
     PromptRefused,
-    ProviderDown,
     ProviderError,
     RateLimited,
     RequestRefused,
     RunStopped,
     RunWaiting,
-    SettingsError,
 )
+from hazardmill.llm.batches.booking import Booking, Failed
 from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.batches.provider import BatchProvider, BatchState, BatchStatus, LineResult
 from hazardmill.llm.batches.sent import (
@@ -36,16 +34,15 @@ from hazardmill.llm.batches.sent import (
     SentBatch,
     SentLine,
     attempt_at,
-    forget,
     last_number,
     new_batch_name,
     open_batches_of,
 )
-from hazardmill.llm.client import Client, settled_refusal
-from hazardmill.llm.ledger import CallAttempt, Channel, Ledger
-from hazardmill.llm.limits.budget import Budget, Reservation
+from hazardmill.llm.client import Client
+from hazardmill.llm.ledger import Channel, Ledger
+from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.prices import Prices
-from hazardmill.llm.requests import Backend, Request
+from hazardmill.llm.requests import Backend
 from hazardmill.reporting.numbers import duration
 
 if TYPE_CHECKING:
@@ -76,13 +73,6 @@ _REFUSED_S: Final = 30.0
 
 _LOOKS: Final = (0.0, 5.0, 15.0)
 """Pauses before each look for a batch whose id was lost: the provider may still be creating it."""
-
-_MANY_REFUSALS: Final = 10
-"""Refused lines of different records, with no answered one among them, from which on the fault lies with all of them;
-the same number opens the breaker for single requests."""
-
-_AT_ONCE: Final = 200
-"""Results that are written down together."""
 
 _SHORT_S: Final = 1.0
 """First pause before something is tried again."""
@@ -153,12 +143,10 @@ class BatchDispatch:
         self._backend = backend
         self._open_provider = provider
         self._providers: dict[tuple[Channel, str | None, str], BatchProvider] = {}
-        self._prices = prices
-        self._budget = budget
+        self._booking = Booking(ledger, prices, budget)
         self._rules = rules or BatchRules()
         self._sleep = sleep
         self._now = now
-        self._reservations: dict[str, Reservation] = {}
         self._pauses = self._growing_pauses()
         self._last = 0
         self._refused: str | None = None
@@ -192,9 +180,7 @@ class BatchDispatch:
         """
         self._last = await asyncio.to_thread(last_number, self._store, self._run_id)
         self.open = await asyncio.to_thread(open_batches_of, self._store, self._run_id, self._rules.fallbacks)
-        for line in (line for batch in self.open for line in batch.lines.values()):
-            if self._budget is not None and line.usd_upper is not None:
-                self._reservations[line.identity] = self._budget.take_up(line.usd_upper)
+        self._booking.take_up(self.open)
 
     async def round(self) -> None:
         """Send what is in the outbox, and return when answers to look at have come.
@@ -264,25 +250,21 @@ class BatchDispatch:
         under_way = {identity for batch in self.open for identity in batch.lines}
         asked = {identity: one for identity, one in self._outbox.take().items() if identity not in under_way}
         by_model: dict[str, list[SentLine]] = {}
-        refused: float | None = None
-        for identity, request in asked.items():
-            upper = self._upper(request)
-            if not self._reserve(identity, request, upper):
-                # What is left over is asked for again in the next round.
-                refused = upper
-                break
-            line = SentLine(identity, request, self._ledger.number(identity), 0, upper)
-            by_model.setdefault(request.model, []).append(line)
-        if refused is not None and not by_model and not self.open:
-            assert self._budget is not None  # which has refused
-            raise self._budget.end(refused)
-        for model, lines in by_model.items():
-            provider = self._provider(self._rules.channel, self._rules.place, model)
-            # In a thread, because it writes every line.
-            parts = await asyncio.to_thread(_split, lines, provider)
-            for part in parts:
-                # One after the other: of a batch that nobody tried to create, it is certain that it does not exist.
-                await self._create(await self._begin(model, part))
+        for line in self._booking.reserve(asked, self._rules.channel, others=bool(self.open)):
+            by_model.setdefault(line.request.model, []).append(line)
+        left = {line.identity: line for lines in by_model.values() for line in lines}
+        try:
+            for model, lines in by_model.items():
+                provider = self._provider(self._rules.channel, self._rules.place, model)
+                # In a thread, because it writes every line.
+                for part in await asyncio.to_thread(_split, lines, provider):
+                    batch = await self._begin(model, part)
+                    for line in part:
+                        del left[line.identity]
+                    # One after the other: of a batch that nobody tried to create, it is certain that there is none.
+                    await self._create(batch)
+        finally:
+            self._booking.release(left.values())
 
     async def collect(self) -> bool:
         """Look at each open batch once, and book the answers that are there.
@@ -320,26 +302,6 @@ class BatchDispatch:
         if key not in self._providers:
             self._providers[key] = self._open_provider(*key)
         return self._providers[key]
-
-    def _upper(self, request: Request) -> float | None:
-        tokens = None if self._budget is None else self._budget.prompt_tokens(request)
-        return self._prices.upper_usd(request, tokens, batch=self._rules.channel == "batch")
-
-    def _reserve(self, identity: str, request: Request, upper: float | None) -> bool:
-        if self._budget is None:
-            return True
-        if upper is None:
-            raise SettingsError(
-                f"the budget cannot be enforced: {request.stage} requests to {request.model} have no upper bound "
-                "on their cost in a batch",
-                record_id=request.record_id,
-                remedy="set max_tokens in the prompt's front matter and the model's prices of batches in prices.yaml, "
-                "or run without a budget",
-            )
-        reservation = self._budget.reserve_now(upper)
-        if reservation is not None:
-            self._reservations[identity] = reservation
-        return reservation is not None
 
     async def _begin(self, model: str, lines: Sequence[SentLine]) -> SentBatch:
         """Write a batch down with all of its lines, before anything is sent."""
@@ -431,7 +393,7 @@ class BatchDispatch:
                 self._refused = (
                     f"{batch.channel} {batch_id} was refused as a whole: {status.message or 'no reason given'}"
                 )
-            failures += await self._book_missing(batch, status)
+            failures += await self._booking.book_missing(batch, status)
             batch.state = "collected"
             self.open.remove(batch)
         elif len(batch.lines) == before:
@@ -440,14 +402,12 @@ class BatchDispatch:
         await self._ask_others(failures)
         return True
 
-    async def _book_results(self, batch: SentBatch, status: BatchStatus) -> list[tuple[SentLine, ProviderError]]:
+    async def _book_results(self, batch: SentBatch, status: BatchStatus) -> Failed:
         """Book what the provider has for the lines of a batch, and return those that ended in an error."""
-        failed: list[tuple[SentLine, ProviderError]] = []
+        failed: Failed = []
         for attempt in range(1, _DOWNLOADS + 1):
             found = list((await self._patiently(lambda: self._download(batch))).values())
-            settles = not self._all_refused(batch, found)
-            for start in range(0, len(found), _AT_ONCE):
-                failed += await self._book(batch, found[start : start + _AT_ONCE], settles=settles)
+            failed += await self._booking.book(batch, found)
             told = None if status.answered is None else min(status.answered, batch.requests)
             if told is None or batch.requests - len(batch.lines) >= told or attempt == _DOWNLOADS:
                 break
@@ -474,78 +434,7 @@ class BatchDispatch:
             _log.warning("batch %s: %d results belong to none of its lines", batch.name, strange)
         return found
 
-    async def _book_missing(self, batch: SentBatch, status: BatchStatus) -> list[tuple[SentLine, ProviderError]]:
-        """Book the lines that a batch ended without, and return them."""
-        booked = batch.requests - len(batch.lines)
-        # Whoever ends without a trace of a line that is counted, or should have an answer, may have charged for it.
-        charged = status.state is BatchState.ENDED or (status.answered or 0) > booked
-        results = [
-            LineResult(line.identity, error=_error_of_missing(batch, line, status), charged=charged)
-            for line in batch.lines.values()
-        ]
-        return await self._book(batch, results)
-
-    async def _book(
-        self, batch: SentBatch, results: Sequence[LineResult], *, settles: bool = True
-    ) -> list[tuple[SentLine, ProviderError]]:
-        """Put what became of lines into the ledger.
-
-        Args:
-            batch: The batch.
-            results: What became of some of its open lines, one result per line.
-            settles: Whether a refused line gets an empty answer, so that it is not asked again.
-
-        Returns:
-            The lines that ended in an error.
-        """
-        failed: list[tuple[SentLine, ProviderError]] = []
-        written, settled = [], list[tuple[Reservation, float | None]]()
-        for result in results:
-            line = batch.lines.pop(result.custom_id)
-            ended, bound = self._ended(batch, line, result)
-            if settles and not line.request.fallbacks:
-                ended = settled_refusal(ended)
-            written.append(self._ledger.hand_over(ended, line.attempt))
-            if (reservation := self._reservations.pop(line.identity, None)) is not None:
-                settled.append((reservation, bound))
-            if ended.completion is not None:
-                batch.answered += 1
-            elif result.error is not None:
-                failed.append((line, result.error))
-        await asyncio.gather(*map(self._ledger.record, written))
-        for reservation, bound in settled:
-            reservation.settle(bound)
-        return failed
-
-    def _ended(self, batch: SentBatch, line: SentLine, result: LineResult) -> tuple[CallAttempt, float | None]:
-        """Return the attempt at a line with its end, and the most that it has cost; null if nobody knows."""
-        usd: float | None = None if result.charged else 0.0
-        bound = usd
-        if (completion := result.completion) is not None:
-            model, inside = completion.model_sent or line.request.model, batch.channel == "batch"
-            usd = self._prices.usd(model, completion.usage, batch=inside)
-            bound = usd if usd is not None else self._prices.most_usd(model, completion.usage, batch=inside)
-        ended = replace(
-            attempt_at(batch, line),
-            completion=completion,
-            error=result.error,
-            usd=usd,
-            usd_upper=line.usd_upper if bound is None else bound,
-            usd_overrun=None if bound is None or line.usd_upper is None else max(0.0, bound - line.usd_upper) or None,
-        )
-        return ended, bound
-
-    @staticmethod
-    def _all_refused(batch: SentBatch, results: Collection[LineResult]) -> bool:
-        """Whether the fault lies with all requests: many records are refused, and none is answered."""
-        refused = {
-            batch.lines[result.custom_id].request.record_id
-            for result in results
-            if isinstance(result.error, PromptRefused)
-        }
-        return len(refused) >= _MANY_REFUSALS and not any(result.completion is not None for result in results)
-
-    async def _ask_others(self, failures: Sequence[tuple[SentLine, ProviderError]]) -> None:
+    async def _ask_others(self, failures: Failed) -> None:
         """Ask fallbacks where a line's own model cannot answer, and stop the run where nobody can."""
         hopeless, elsewhere = list[BaseException](), list[SentLine]()
         for line, error in failures:
@@ -561,13 +450,8 @@ class BatchDispatch:
             raise failed
 
     async def _give_up(self, batch: SentBatch, error: ProviderError) -> None:
-        """Write down that a batch does not exist, and that none of its lines was sent."""
-        batch.message = error.message
-        for line in batch.lines.values():
-            if (reservation := self._reservations.pop(line.identity, None)) is not None:
-                reservation.settle(0.0)
-        await asyncio.wrap_future(forget(batch, self._ledger, error))
-        batch.lines.clear()
+        """Write down that a batch does not exist."""
+        await self._booking.never_sent(batch, error)
         self.open.remove(batch)
 
     async def _write(self, batch: SentBatch) -> None:
@@ -642,22 +526,6 @@ def _split(lines: Sequence[SentLine], provider: BatchProvider) -> list[list[Sent
         parts[-1].append(line)
         size += more
     return parts
-
-
-def _error_of_missing(batch: SentBatch, line: SentLine, status: BatchStatus) -> ProviderError:
-    said = f": {status.message}" if status.message else ""
-    what = {
-        BatchState.ENDED: "ended without a word on this request",
-        BatchState.EXPIRED: "expired before this request was answered",
-        BatchState.CANCELLED: "was cancelled before this request was answered",
-        BatchState.FAILED: f"was refused as a whole{said}",
-    }[status.state]
-    kind = ConnectionFailed if status.state is BatchState.ENDED else ProviderDown
-    return kind(
-        f"{line.request.model}: the batch {batch.batch_id} {what}",
-        record_id=line.request.record_id,
-        remedy="resume the run: the request is sent again",
-    )
 
 
 def _pause(state: RetryCallState) -> float:

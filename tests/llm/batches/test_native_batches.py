@@ -91,7 +91,7 @@ def test_a_key_is_found_in_the_environment_but_not_made_up(native, monkeypatch):
 
 def test_a_key_that_only_the_batches_know_is_removed_from_errors(native, request):
     # Keys are remembered for the whole process, so that this one must be new in each test.
-    native.key = f"credential-of-{request.node.name}"
+    native.key = f"zq31vx07-of-{request.node.name}"
     native.server.faults["create"] = reply({"error": {"message": f"no, {native.key}"}}, 400)
     with pytest.raises(PromptRefused, match=r"no, \[secret\]"):
         native.do("create", "wave", [native.line()])
