@@ -67,8 +67,10 @@ class WaveLog:
         """
         if stage == "commit" and WAITING in step.counts:
             return
-        done = self._stages[stage]
-        done[:] = [each for each in done if (each.wave, each.draft) != (step.wave, step.draft)] + [step]
+        done, place = self._stages[stage], (step.wave, step.draft)
+        earlier = [each for each in done if (each.wave, each.draft) == place]
+        done[:] = [each for each in done if (each.wave, each.draft) != place]
+        done.append(_joined(stage, [*earlier, step]))
         if stage in _ASKING:
             self._costs[step.wave].append(step.usd)
         if stage == "commit":
@@ -122,3 +124,12 @@ class WaveLog:
                 )
             except Exception as error:
                 get_run_logger().warning("there is no table of the stage %s: %r", stage, error)
+
+
+def _joined(stage: str, steps: Sequence[WaveStep]) -> WaveStep:
+    """Return one step for several passages of a wave: each counts only new costs, and all but the judge the whole."""
+    *_, last = steps
+    counts = sum((Counter(step.counts) for step in steps), Counter[str]()) if stage == "judge" else last.counts
+    usd_of = None if any(step.usd is None for step in steps) else sum(step.usd or 0.0 for step in steps)
+    seconds = sum(step.seconds or 0.0 for step in steps)
+    return last.model_copy(update={"counts": dict(counts), "usd": usd_of, "seconds": seconds})

@@ -349,7 +349,8 @@ class Run:
                 open_budget(self.store, self.run_id, config, ledger) as budget,
                 open_shared_limits(self.store, self.run_id, config) as shared_limits,
             ):
-                if self._as_written() != ("running", self._written_config()):
+                before = self._as_written()
+                if before != ("running", self._written_config()):
                     self._change("running", writer)
                 outbox = None if config.channel == "single" else Outbox()
                 client = resources.client(
@@ -378,7 +379,8 @@ class Run:
                     watch=watch or SilentWatch(),
                 )
                 try:
-                    yield Session(self, writer, context, ledger, budget, dispatch)
+                    has_waited = before is not None and before[0] == "waiting"
+                    yield Session(self, writer, context, ledger, budget, dispatch, has_waited)
                 finally:
                     if dispatch is not None:
                         await dispatch.close()

@@ -55,6 +55,9 @@ class Session:
     dispatch: BatchDispatch | None = None
     """Sends requests together, or books what earlier sessions have sent together; None if there is neither."""
 
+    has_waited: bool = False
+    """Whether the last session ended because it had to wait for answers."""
+
     def __post_init__(self) -> None:
         set_thresholds()
         self.unrecorded: list[NotRecorded] = []
@@ -152,8 +155,8 @@ class Session:
         In between, what they asked for is sent together. Only as many waves are begun as are under way at once.
         """
         await dispatch.begin()
-        if dispatch.open:
-            # Without a new answer, no record can go on.
+        if dispatch.open and self.has_waited:
+            # The last session left nothing undone: without a new answer, no record can go on.
             await dispatch.round()
         left = list(steps)
         while left or dispatch.open:

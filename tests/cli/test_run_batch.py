@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from factories.batch_provider import BatchesInProcess
+from factories.batch_provider import BatchesInProcess, Job
 
 from cli.conftest import Hazardmill
 from hazardmill.errors import ConnectionFailed, RunStopped, RunWaiting
@@ -83,5 +83,22 @@ def test_a_known_batch_is_not_given_another_id(store: Store, notes: Path, hazard
     many.start(notes)
     with pytest.raises(RunWaiting):
         many.go_on()
-    said = hazardmill("run", "batch", name_of(store), "--none", "--store", store.path)
+    said = hazardmill("run", "batch", name_of(store), "--is", "job-2", "--store", store.path)
     assert said.code == 2 and "is known at its provider as job-1" in said.err
+
+
+def test_a_batch_that_its_provider_has_no_more_is_given_up_and_may_have_cost_something(
+    store: Store, notes: Path, hazardmill: Hazardmill
+) -> None:
+    many = Many(store, BatchesInProcess(backend(), ready_at=5), wait=False)
+    many.start(notes)
+    with pytest.raises(RunWaiting):
+        many.go_on()
+    name = name_of(store)
+    many.provider.jobs.pop("job-1")
+    assert hazardmill("run", "batch", name, "--none", "--store", store.path).code == 0
+    rows = store.rows("llm_calls", {"batch": name})
+    assert rows and {(row["error"], row["usd"]) for row in rows} == {("ConnectionFailed", None)}
+    many.provider.ready_at = 1
+    many.provider.jobs["job-0"] = Job("gone", [])
+    many.to_the_end()

@@ -80,7 +80,7 @@ def _chat(messages: list[dict[str, str]]) -> ChatRequest:
     return _Asked(messages)  # type: ignore[return-value]  # all that the stand-ins read
 
 
-@pytest.mark.parametrize("name", STAND_INS)
+@pytest.mark.parametrize("name", ["hasty", pytest.param("careful", marks=pytest.mark.full)])
 def test_every_way_gives_the_same_rows(
     tasks: ReleasedTasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

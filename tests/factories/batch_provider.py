@@ -84,7 +84,9 @@ class BatchesInProcess:
         end = self.ends.get(int(batch_id.removeprefix("job-")), BatchState.ENDED)
         return BatchStatus(end, answered=len(job.results) if self.counts else None)
 
-    async def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    async def results(
+        self, batch_id: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
         """Yield the results that the test left."""
         for result in self.jobs[batch_id].results or ():
             yield result

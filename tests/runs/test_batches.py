@@ -382,8 +382,10 @@ def test_lines_that_are_counted_and_did_not_come_are_downloaded_again(
     provider = BatchesInProcess(backend(), counts=True)
     whole, cut = provider.results, [True]
 
-    async def half_at_first(batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
-        found = [result async for result in whole(batch_id, lines)]
+    async def half_at_first(
+        batch_id: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
+        found = [result async for result in whole(batch_id, lines, total)]
         for result in found[: len(found) // 2] if cut and cut.pop() else found:
             yield result
 
@@ -393,3 +395,28 @@ def test_lines_that_are_counted_and_did_not_come_are_downloaded_again(
     many.to_the_end()
     assert store.digest() == ordinary
     assert provider.backend.count() == paid_for  # type: ignore[attr-defined]
+
+
+def test_what_was_booked_before_an_error_is_used_when_the_run_is_resumed(
+    store: Store, notes: Path, ordinary: dict[str, str]
+) -> None:
+    """One of two batches is answered, the other one refuses the key: the answers of the first are not waited for."""
+    provider = BatchesInProcess(backend(), limits=BatchLimits(requests=3, bytes=10**9))
+    status, refuses = provider.status, [True]
+
+    async def refuse_second(batch_id: str) -> BatchStatus:
+        if batch_id == "job-2" and refuses:
+            raise RequestRefused("the key was revoked")
+        return await status(batch_id)
+
+    provider.status = refuse_second  # type: ignore[method-assign]
+    many = Many(store, provider, wait=False)
+    many.start(notes, wave_size=100)
+    for _ in range(2):
+        with pytest.raises(RequestRefused, match="revoked"):
+            many.go_on()
+    # The second session has sent what follows from the answers of the first batch.
+    assert len(provider.jobs) >= 3
+    refuses.clear()
+    many.to_the_end()
+    assert store.digest() == ordinary

@@ -58,6 +58,7 @@ def test_a_process_is_needed_only_to_look(store: Store, configured: Configured, 
     assert len(paid) == len(answered(store))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [kind for kind in RECOVERABLE if kind.value.startswith(("create", "line", "content"))])
 def test_a_fault_changes_nothing(
     store: Store, configured: Configured, single: dict[str, str], kind: BatchFaultKind

@@ -94,7 +94,10 @@ def exchange(store: Store, tmp_path: Path) -> Exchange:
     return Exchange(store, tmp_path / "exchange")
 
 
-@pytest.mark.parametrize("way", WAYS)
+QUICK = ("a part at a time", "twice")
+
+
+@pytest.mark.parametrize("way", [way if way in QUICK else pytest.param(way, marks=pytest.mark.full) for way in WAYS])
 def test_it_gives_what_single_requests_give(
     exchange: Exchange,
     notes: Path,

@@ -24,7 +24,7 @@ from hazardmill.text.printable import printable
 @click.command(epilog="Example: hazardmill run batch generate-20260131-235959-1a2b3c-0001 --is batch_abc")
 @click.argument("name", required=False)
 @click.option("--is", "batch_id", metavar="ID", help="It exists at the provider, under this id.")
-@click.option("--none", "is_none", is_flag=True, help="It does not exist at the provider: send its requests again.")
+@click.option("--none", "is_none", is_flag=True, help="The provider does not have it: send its open requests again.")
 @click.option("--cancel", is_flag=True, help="Ask the provider to stop it; what it has answered is still booked.")
 @store_option
 @json_option
@@ -74,12 +74,10 @@ def _change(store: Store, found: tuple[str, SentBatch], batch_id: str | None, *,
         asyncio.run(_cancel(batch))
         click.echo(f"{batch.name}: its provider was asked to stop it; resume run {run_id} to book what it has answered")
         return
-    if batch.state != "intended":
-        raise UsageError(f"{batch.name} is known at its provider as {batch.batch_id}", remedy="resume the run")
     with store.writer(run_id) as writer:
         # Again, now that nobody else works on the run.
         _, batch = _open_batch(store, batch.name)
-        if batch.state != "intended":
+        if batch.state != "intended" and not is_none:
             raise UsageError(f"{batch.name} is known at its provider as {batch.batch_id}", remedy="resume the run")
         if is_none:
             forget(batch, Ledger(store, writer, run_id)).result()

@@ -107,14 +107,16 @@ class AnthropicBatches(NativeBatches):
             state = BatchState.CANCELLED
         return BatchStatus(state, answered)
 
-    async def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    async def results(
+        self, batch_id: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
         """Yield what became of the lines of a batch in a final state, as they arrive.
 
         Raises:
             ProviderError: The results cannot be read, or were deleted: they are kept for 29 days.
         """
         # Not the address in results_url: it may name another host, which must not see the key.
-        async for result in self._download(f"{self._address(batch_id)}/results", lines):
+        async for result in self._download(f"{self._address(batch_id)}/results", lines, total):
             yield result
 
     async def cancel(self, batch_id: str) -> None:

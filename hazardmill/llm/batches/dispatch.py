@@ -74,6 +74,9 @@ _REFUSED_S: Final = 30.0
 _LOOKS: Final = (0.0, 5.0, 15.0)
 """Pauses before each look for a batch whose id was lost: the provider may still be creating it."""
 
+_FRESH_S: Final = 900.0
+"""Age in seconds up to which a creation may still be under way at the provider."""
+
 _SHORT_S: Final = 1.0
 """First pause before something is tried again."""
 
@@ -192,17 +195,19 @@ class BatchDispatch:
             ProviderError: The provider cannot be asked, or has failed the same request too often.
         """
         unsent: ProviderError | RunStopped | None = None
-        try:
-            await self.send()
-        except (ProviderError, RunStopped) as error:
-            # What other batches brought is booked first.
-            unsent = error
+        if not (self._refused is not None and self._rules.wait and self.open):
+            await self._after_refusal()
+            try:
+                await self.send()
+            except (ProviderError, RunStopped) as error:
+                # What other batches brought is booked first.
+                unsent = error
         while self.open:
             progress = await self.collect()
-            if unsent is not None:
+            if unsent is not None and not self._is_mended(unsent):
                 raise unsent
+            unsent = None
             if progress:
-                await self._after_refusal()
                 self._pauses = self._growing_pauses()
                 return
             self._refuse_old()
@@ -212,8 +217,15 @@ class BatchDispatch:
         if unsent is not None:
             raise unsent
 
+    def _is_mended(self, unsent: ProviderError | RunStopped) -> bool:
+        """Whether a batch that could not be created was created meanwhile; what is left is asked for again."""
+        exist = bool(self.open) and all(batch.state == "sent" for batch in self.open)
+        return exist and isinstance(unsent, ProviderError) and unsent.retryable
+
     async def _after_refusal(self) -> None:
         """Do not send again at once what was refused as a whole: the provider may have too much in its queue.
+
+        While other batches are open, they are waited for; the records that can go on have done so.
 
         Raises:
             RunWaiting: The run does not wait.
@@ -237,6 +249,8 @@ class BatchDispatch:
         """
         await self.begin()
         while self.open:
+            # Nothing of what was refused is sent in a batch again.
+            self._refused = None
             await self.round()
 
     async def send(self) -> None:
@@ -336,7 +350,7 @@ class BatchDispatch:
             if batch.may_exist:
                 if not provider.can_find:
                     raise self._lost(batch)
-                batch.batch_id = await self._find(batch, provider)
+                batch.batch_id = await self._find(batch, provider, is_fresh=attempt > 1)
             if batch.batch_id is None:
                 try:
                     batch.batch_id = await provider.create(batch.name, lines)
@@ -358,12 +372,11 @@ class BatchDispatch:
             await self._write(batch)
             return
 
-    async def _find(self, batch: SentBatch, provider: BatchProvider) -> str | None:
-        """Look for a batch by its name, several times if it was about to be created just now."""
-        for pause in _LOOKS:
+    async def _find(self, batch: SentBatch, provider: BatchProvider, *, is_fresh: bool) -> str | None:
+        """Look for a batch by its name, several times if it may have been created in the last minutes."""
+        is_fresh = is_fresh or batch.age_s(self._now()) < _FRESH_S
+        for pause in _LOOKS if is_fresh else _LOOKS[:1]:
             if pause:
-                if batch.age_s(self._now()) > sum(_LOOKS):
-                    break
                 await self._sleep(pause)
             found = await self._patiently(lambda: provider.find(batch.name))
             if found is not None:
@@ -374,19 +387,21 @@ class BatchDispatch:
         """Look at a batch, and book what is there; whether the run can go on with it."""
         assert batch.batch_id is not None, "a batch without id is created first"
         provider, batch_id = self._provider_of(batch), batch.batch_id
-        before = len(batch.lines)
+        before, failures = len(batch.lines), Failed()
         try:
             status = await self._patiently(lambda: provider.status(batch_id))
             batch.seen = status.answered
             if not status.state.is_final and not status.answered_early:
                 return False
-            failures = [] if status.state is BatchState.FAILED else await self._book_results(batch, status)
+            if status.state is not BatchState.FAILED:
+                await self._book_results(batch, status, failures)
         except ProviderError as error:
             if not error.retryable:
                 raise
             # The provider has the batch, so that there is time.
             _log.warning("batch %s cannot be looked at now: %s", batch.name, error)
-            return False
+            await self._ask_others(failures)
+            return len(batch.lines) < before
         if status.state.is_final:
             batch.end, batch.message = status.state, status.message
             if status.state is BatchState.FAILED:
@@ -402,19 +417,20 @@ class BatchDispatch:
         await self._ask_others(failures)
         return True
 
-    async def _book_results(self, batch: SentBatch, status: BatchStatus) -> Failed:
-        """Book what the provider has for the lines of a batch, and return those that ended in an error."""
-        failed: Failed = []
+    async def _book_results(self, batch: SentBatch, status: BatchStatus, failed: Failed) -> None:
+        """Book what the provider has for the lines of a batch, and add those that ended in an error."""
         for attempt in range(1, _DOWNLOADS + 1):
+            if not batch.lines:
+                # A session that was killed has booked all of them.
+                return
             found = list((await self._patiently(lambda: self._download(batch))).values())
             failed += await self._booking.book(batch, found)
             told = None if status.answered is None else min(status.answered, batch.requests)
             if told is None or batch.requests - len(batch.lines) >= told or attempt == _DOWNLOADS:
-                break
+                return
             # The provider has more lines than came: what is asked again would be paid for twice.
             _log.warning("batch %s: lines are missing in its results; downloading them again", batch.name)
             await self._sleep(_SHORT_S)
-        return failed
 
     async def _download(self, batch: SentBatch) -> dict[str, LineResult]:
         """Return the results of the lines that have none yet; of two results of one line, the one with an answer."""
@@ -422,7 +438,7 @@ class BatchDispatch:
         found: dict[str, LineResult] = {}
         strange = 0
         lines = [line.line for line in batch.lines.values()]
-        async for result in self._provider_of(batch).results(batch.batch_id, lines):
+        async for result in self._provider_of(batch).results(batch.batch_id, lines, batch.requests):
             if result.custom_id not in batch.lines:
                 # Of a file that is answered in parts, earlier answers come again.
                 strange += result.custom_id not in batch.ids

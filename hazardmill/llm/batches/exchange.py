@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -91,12 +92,15 @@ class ExchangeFolder:
         state = BatchState.ENDED if done == len(asked) else BatchState.RUNNING
         return BatchStatus(state, answered=done, answered_early=done > 0)
 
-    async def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    async def results(
+        self, batch_id: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
         """Yield the answers that are there; a line that is not whole, or not JSON, is left out.
 
         Args:
             batch_id: Name of the file of requests.
-            lines: The lines as they were sent.
+            lines: The lines whose results are wanted, as they were sent.
+            total: Number of all lines of the batch; null for that of ``lines``.
         """
         for result in await asyncio.to_thread(lambda: list(self._answers(batch_id))):
             yield result
@@ -116,8 +120,15 @@ class ExchangeFolder:
     def _claim(self, run_id: str) -> None:
         path = self._folder / OWNER
         make_folder(self._folder)
-        with disk_errors(path, "write the file"), contextlib.suppress(FileExistsError), path.open("x") as file:
-            file.write(json.dumps({"run_id": run_id}) + "\n")
+        if not path.exists():
+            staged = path.with_name(f".{path.name}.{os.getpid()}")
+            with disk_errors(path, "write the file"):
+                staged.write_text(json.dumps({"run_id": run_id}) + "\n", encoding="utf-8")
+                sync_file(staged)
+                # Whole or not at all, and only one of two runs.
+                with contextlib.suppress(FileExistsError):
+                    os.link(staged, path)
+                staged.unlink()
         try:
             owner = json.loads(path.read_bytes())["run_id"]
         except (OSError, ValueError, TypeError, KeyError) as error:

@@ -116,7 +116,9 @@ class GeminiBatches(NativeBatches):
         message = scrub(said)[:_LONGEST_MESSAGE] if isinstance(said, str) and said else None
         return BatchStatus(_state(operation), sum(known) if known else None, message)
 
-    async def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    async def results(
+        self, batch_id: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
         """Yield what became of the lines of a batch in a final state, as they arrive.
 
         A batch that expired, failed or was cancelled may have no results.
@@ -130,7 +132,9 @@ class GeminiBatches(NativeBatches):
                 continue
             file = output.get("responsesFile")
             if isinstance(file, str) and _FILE.fullmatch(file):
-                async for result in self._download(self._media("download", f"/{file}:download?alt=media"), lines):
+                async for result in self._download(
+                    self._media("download", f"/{file}:download?alt=media"), lines, total
+                ):
                     yield result
                 return
             if isinstance(found := output.get("inlinedResponses"), dict):

@@ -220,12 +220,15 @@ class LitellmBatches:
     async def _retrieve(self, batch_id: str) -> Any:  # noqa: ANN401  # an untyped module
         return await self._litellm.aretrieve_batch(batch_id=batch_id, **_WAITS_FOR_BATCHES, **self._where)
 
-    async def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    async def results(
+        self, batch_id: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
         """Yield what became of the lines of a batch in a final state: first the answers, then the errors.
 
         Args:
             batch_id: The provider's id.
-            lines: The lines as they were sent.
+            lines: The lines whose results are wanted, as they were sent.
+            total: Number of all lines of the batch; null for that of ``lines``.
 
         Raises:
             ProviderError: A call failed, possibly after some results.
@@ -241,7 +244,8 @@ class LitellmBatches:
 
         reader = ResultReader(self._model, max_answer_bytes=self._max_answer_bytes)
         # Twice, because a line may be there twice, and is longer than its answer.
-        most = min(2 * max(len(lines), 1) * self._max_answer_bytes, _LARGEST_FILE)
+        count = max(total or len(lines), 1)
+        most = min(2 * count * self._max_answer_bytes, _LARGEST_FILE)
         for file_id in await self._call(files, _OTHER_ACCOUNT):
             with TemporaryFile() as file:
                 await self._download(file_id, file, most)

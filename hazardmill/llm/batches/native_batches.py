@@ -124,10 +124,12 @@ class NativeBatches(ABC):
         """Return the address of the API without a slash at the end, as litellm finds it."""
         return (self._api_base or _in_environment(self._base_variables) or self._default_base).rstrip("/")
 
-    async def _download(self, url: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    async def _download(
+        self, url: str, lines: Sequence[BatchLine], total: int | None = None
+    ) -> AsyncIterator[LineResult]:
         """Yield what a file of results says; lines that cannot be read are left out."""
         asked = {line.custom_id: line.request for line in lines}
-        async for line in self._api.download(url, len(lines)):
+        async for line in self._api.download(url, total or len(lines)):
             if not line.is_whole:
                 result = self._too_large(line, asked)
             else:
@@ -152,7 +154,8 @@ class NativeBatches(ABC):
         try:
             return LineResult(custom_id, await self._exchange.read(request, answer.status, body))
         except ProviderError as error:
-            return LineResult(custom_id, error=error)
+            # It was answered, if in a way that nobody can use.
+            return LineResult(custom_id, error=error, charged=answer.status == 200)
 
     def _too_large(self, line: FileLine, asked: dict[str, Request]) -> LineResult | None:
         found = self._id_at_the_front.search(line.data)
@@ -161,7 +164,7 @@ class NativeBatches(ABC):
             return None
         message = f"{request.model}: the answer is longer than {self._max_answer_bytes:,} bytes, and was not read"
         remedy = "if such long answers are wanted, raise --max-answer-bytes"
-        return LineResult(custom_id, error=AnswerTooLarge(message, remedy=remedy))
+        return LineResult(custom_id, error=AnswerTooLarge(message, remedy=remedy), charged=True)
 
 
 def _in_environment(names: tuple[str, ...]) -> str | None:

@@ -137,14 +137,15 @@ class BatchProvider(Protocol):
         """Ask how a batch is doing."""
         ...
 
-    def results(self, batch_id: str, lines: Sequence[BatchLine]) -> AsyncIterator[LineResult]:
+    def results(self, batch_id: str, lines: Sequence[BatchLine], total: int | None = None) -> AsyncIterator[LineResult]:
         """Yield what became of the lines of a batch in a final state, in any order, as the provider reports it.
 
         Lines may be missing, or be there twice, or be nobody's. What cannot be read is left out, and the rest goes on.
 
         Args:
             batch_id: The provider's id.
-            lines: The lines as they were sent.
+            lines: The lines whose results are wanted, as they were sent.
+            total: Number of all lines of the batch, which bounds the size of what is read; null for that of ``lines``.
         """
         ...
 

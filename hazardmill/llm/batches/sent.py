@@ -174,7 +174,9 @@ def attempt_at(batch: SentBatch, line: SentLine) -> CallAttempt:
 
 
 def forget(batch: SentBatch, ledger: Ledger, error: ProviderError | None = None) -> Future[None]:
-    """Write down that a batch never existed, so that its lines cost nothing and are asked again.
+    """Write down that a batch does not exist, so that its open lines are asked again.
+
+    If it was never sent, they cost nothing; otherwise they may have cost as much as was reserved for them.
 
     Args:
         batch: The batch.
@@ -187,12 +189,21 @@ def forget(batch: SentBatch, ledger: Ledger, error: ProviderError | None = None)
     Raises:
         StoreError: It cannot be written.
     """  # the ledger raises it
-    error = error or ConnectionFailed(f"the batch {batch.name} was never created")
+    error = error or ConnectionFailed(f"the batch {batch.name} does not exist")
+    was_sent = batch.state == "sent"
     ended = [
-        (replace(attempt_at(batch, line), error=error, usd=0.0, usd_upper=0.0), line.attempt)
+        (
+            replace(
+                attempt_at(batch, line),
+                error=error,
+                usd=None if was_sent else 0.0,
+                usd_upper=line.usd_upper if was_sent else 0.0,
+            ),
+            line.attempt,
+        )
         for line in batch.lines.values()
     ]
-    batch.state = "never_sent"
+    batch.state, batch.message = "collected" if was_sent else "never_sent", error.message
     return ledger.hand_over_all(ended, {TABLE: [batch.row(ledger.run_id)]})
 
 
