@@ -33,6 +33,7 @@ from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.runs.batching import RECORDS, Many, backend, raising, state
+from tests.runs.faulty_batches import worked
 from tests.runs.test_run import config, started
 
 MORE = [(True, 1), (True, 4), (False, 1), (False, 100)]
@@ -420,3 +421,19 @@ def test_what_was_booked_before_an_error_is_used_when_the_run_is_resumed(
     refuses.clear()
     many.to_the_end()
     assert store.digest() == ordinary
+
+
+@pytest.mark.full
+def test_shards_by_batches_make_what_shards_of_single_requests_make(tmp_path: Path, notes: Path) -> None:
+    found = {}
+    for batch in (False, True):
+        provider, store = BatchesInProcess(backend()), Store.open(tmp_path / str(batch), create=True)
+        many = Many(store, provider, wait=True)
+        for number in (1, 2):
+            made = config(notes, batch=batch, backend="litellm")
+            (item,) = made.inputs
+            sharded = made.model_copy(update={"inputs": (item.model_copy(update={"shard": f"{number}/2"}),)})
+            run, _ = Run.start(store, sharded, f"shard-{number}", resources=many.resources)
+            worked(run)
+        found[batch] = store.digest()
+    assert found[True] == found[False]
