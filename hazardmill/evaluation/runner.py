@@ -29,15 +29,14 @@ from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
+from hazardmill.runs.asking import open_asking
 from hazardmill.runs.backend import answering_backend
-from hazardmill.runs.batches import open_dispatch
-from hazardmill.runs.budgets import check_budget, open_budget, open_shared_limits
+from hazardmill.runs.budgets import check_budget
 from hazardmill.runs.malloc import in_one_thread
 from hazardmill.runs.resources import REAL, ModelResources
 from hazardmill.runs.status import latest_states
@@ -140,41 +139,19 @@ class ModelRun(ABC, Generic[Piece]):
             SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
             StoreLocked: Another process works on the same run.
         """
-        prices = self.resources.prices()
-        check_budget(self.access, prices)
+        check_budget(self.access, self.resources.prices())
         backend = self.resources.backend(self.access, store)
         with self._under_way(store) as (writer, done):
-            ledger = Ledger(store, writer, self.run_id)
-            with (
-                open_budget(store, self.run_id, self.access, ledger) as budget,
-                open_shared_limits(store, self.run_id, self.access) as shared_limits,
-            ):
-                outbox = None if self.access.channel == "single" else Outbox()
-                client = self.resources.client(
-                    backend,
-                    ledger,
-                    limiter=self.resources.limiter(self.access),
-                    prices=prices,
-                    budget=budget,
-                    shared_limits=shared_limits,
-                    deadline_s=self.access.deadline_s,
-                    on_retry=on_retry,
-                    outbox=outbox,
-                )
-                dispatch = open_dispatch(
-                    store, writer, ledger, client, outbox, backend, self.access, self.resources, budget, wait=wait
-                )
-                try:
-                    if dispatch is not None:
-                        await (self._ask_together(client, dispatch) if client.defers else dispatch.finish())
-                    async for piece, answers in self._answer_pieces(client, ledger, writer):
-                        done["records"] += self.is_task(piece)
-                        done["answers"] += len(answers)
-                        await take(piece, answers)
-                finally:
-                    if dispatch is not None:
-                        await dispatch.close()
-                    await backend.close()
+            async with open_asking(
+                store, writer, backend, self.access, self.resources, on_retry=on_retry, wait=wait
+            ) as asking:
+                client, dispatch = asking.client, asking.dispatch
+                if dispatch is not None:
+                    await (self._ask_together(client, dispatch) if client.defers else dispatch.finish())
+                async for piece, answers in self._answer_pieces(client, asking.ledger, writer):
+                    done["records"] += self.is_task(piece)
+                    done["answers"] += len(answers)
+                    await take(piece, answers)
 
     async def _ask_together(self, client: Client, dispatch: BatchDispatch) -> None:
         """Send what the ledger does not answer as batches, until it answers everything."""

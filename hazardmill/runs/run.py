@@ -34,12 +34,10 @@ from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.ingest.intake import Intake, take_in
-from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.client import Retry
-from hazardmill.llm.ledger import Ledger
 from hazardmill.records import Outcome
-from hazardmill.runs.batches import open_dispatch
-from hazardmill.runs.budgets import check_budget, open_budget, open_shared_limits
+from hazardmill.runs.asking import open_asking
+from hazardmill.runs.budgets import check_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
 from hazardmill.runs.reproducibility import (
@@ -337,38 +335,21 @@ class Run:
             SettingsError: There is no key, or a budget cannot be kept.
         """
         config, resources = self.config, self.resources
-        prompts, prices = _prompts(config), resources.prices()
-        check_budget(config, prices)
+        prompts = _prompts(config)
+        check_budget(config, resources.prices())
         with resources.jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
             self._refuse_changes(
                 ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts_used(prompts))
             )
             backend = resources.backend(config, self.store)
-            ledger = Ledger(self.store, writer, self.run_id)
-            with (
-                open_budget(self.store, self.run_id, config, ledger) as budget,
-                open_shared_limits(self.store, self.run_id, config) as shared_limits,
-            ):
+            async with open_asking(
+                self.store, writer, backend, config, resources, on_retry=on_retry, wait=wait
+            ) as asking:
                 before = self._as_written()
                 if before != ("running", self._written_config()):
                     self._change("running", writer)
-                outbox = None if config.channel == "single" else Outbox()
-                client = resources.client(
-                    backend,
-                    ledger,
-                    limiter=resources.limiter(config),
-                    prices=prices,
-                    budget=budget,
-                    shared_limits=shared_limits,
-                    deadline_s=config.deadline_s,
-                    on_retry=on_retry,
-                    outbox=outbox,
-                )
-                dispatch = open_dispatch(
-                    self.store, writer, ledger, client, outbox, backend, config, resources, budget, wait=wait
-                )
                 context = StageContext(
-                    client=client,
+                    client=asking.client,
                     prompts=prompts,
                     models=config.models,
                     jail=jail,
@@ -378,13 +359,8 @@ class Run:
                     fallbacks=config.fallback_models,
                     watch=watch or SilentWatch(),
                 )
-                try:
-                    has_waited = before is not None and before[0] == "waiting"
-                    yield Session(self, writer, context, ledger, budget, dispatch, has_waited)
-                finally:
-                    if dispatch is not None:
-                        await dispatch.close()
-                    await backend.close()
+                has_waited = before is not None and before[0] == "waiting"
+                yield Session(self, writer, context, asking.ledger, asking.budget, asking.dispatch, has_waited)
 
     def _warm(self) -> Iterator[Prefix]:
         """Yield the prompts that a provider still caches for this run, which may be continued soon after a stop."""
