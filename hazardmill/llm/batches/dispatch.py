@@ -2,48 +2,44 @@
 
 A batch is in the store before anything is sent: its row and the attempts of its lines are written together. Then it is
 created, and its id is written down. A process that is killed anywhere between leaves a batch that the next one finds by
-its name, so that no batch is created twice, and none is forgotten.
+its name, so that no batch is created twice, and none is forgotten. Where a provider lists none, the run stops and asks.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeVar
-
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import (
+    AnswerTooLarge,
     ModelRefused,
     PromptRefused,
     ProviderError,
-    RateLimited,
-    RequestRefused,
     RunStopped,
     RunWaiting,
 )
 from hazardmill.llm.batches.booking import Booking, Failed
+from hazardmill.llm.batches.creation import BatchCreation, split
+from hazardmill.llm.batches.open_providers import OpenProvider, OpenProviders
 from hazardmill.llm.batches.outbox import Outbox
-from hazardmill.llm.batches.provider import BatchProvider, BatchState, BatchStatus, LineResult
+from hazardmill.llm.batches.provider import BatchState, BatchStatus, LineResult
+from hazardmill.llm.batches.rules import BatchRules
 from hazardmill.llm.batches.sent import (
     TABLE,
     SentBatch,
     SentLine,
-    attempt_at,
     last_number,
-    new_batch_name,
     open_batches_of,
 )
+from hazardmill.llm.batches.stops import too_old, waiting_for
 from hazardmill.llm.client import Client
-from hazardmill.llm.ledger import Channel, Ledger
+from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Backend
-from hazardmill.reporting.numbers import duration
 
 if TYPE_CHECKING:
     from hazardmill.store.store import Store
@@ -52,12 +48,6 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS: Final = 6
 """Attempts at a line before the run stops, or its fallbacks are asked; the same number as for single requests."""
 
-_LARGEST: Final = 5_000
-"""Most lines of a batch, whatever the provider takes: all of them are written down together."""
-
-_CALLS: Final = 5
-"""Attempts at a call to a provider, such as a look at a batch."""
-
 _DOWNLOADS: Final = 3
 """Downloads of the results of a batch if lines are missing."""
 
@@ -65,42 +55,12 @@ _ANOTHER_MAY: Final = (ModelRefused, PromptRefused)
 """Errors that do not go away with another attempt, and of which another model may know nothing."""
 
 _log = logging.getLogger(__name__)
-_T = TypeVar("_T")
-_exponential = wait_exponential_jitter(initial=1, max=60, jitter=1)
 
 _REFUSED_S: Final = 30.0
 """First pause after a batch that was refused as a whole."""
 
-_LOOKS: Final = (0.0, 5.0, 15.0)
-"""Pauses before each look for a batch whose id was lost: the provider may still be creating it."""
-
-_FRESH_S: Final = 900.0
-"""Age in seconds up to which a creation may still be under way at the provider."""
-
 _SHORT_S: Final = 1.0
 """First pause before something is tried again."""
-
-
-@dataclass(frozen=True)
-class BatchRules:
-    """How a run sends its batches, and how long it waits for them.
-
-    Attributes:
-        channel: ``batch`` or ``exchange``.
-        place: Address of the provider, or the exchange folder; null is the provider's own address.
-        fallbacks: Models that are asked the ordinary way if a line's own model cannot answer.
-        max_age_s: Age of a batch, in seconds, from which on waiting for it makes no sense any more.
-        wait: Whether to wait until answers are there, instead of ending the process.
-        first_pause_s: Seconds until the first look at a batch; later pauses grow up to ``last_pause_s``.
-    """
-
-    channel: Channel = "batch"
-    place: str | None = None
-    fallbacks: tuple[str, ...] = ()
-    max_age_s: float = 48 * 3600.0
-    wait: bool = False
-    first_pause_s: float = 5.0
-    last_pause_s: float = 300.0
 
 
 class BatchDispatch:
@@ -113,7 +73,7 @@ class BatchDispatch:
         client: The run's client, which asks fallbacks.
         outbox: What the client puts requests into.
         backend: Whose name and host are part of every identity; it sends nothing here, but for fallbacks.
-        provider: Opens the provider of batches; called with channel and place, as ``BatchRules`` has them, and model.
+        provider: Opens who takes batches.
         prices: Prices of the models.
         budget: What may be spent; null for no limit.
         rules: How to send and to wait.
@@ -129,7 +89,7 @@ class BatchDispatch:
         client: Client,
         outbox: Outbox,
         backend: Backend,
-        provider: Callable[[Channel, str | None, str], BatchProvider],
+        provider: OpenProvider,
         *,
         prices: Prices,
         budget: Budget | None = None,
@@ -140,14 +100,12 @@ class BatchDispatch:
         self._store = store
         self._writer = writer
         self._run_id = writer.run_id
-        self._ledger = ledger
         self._client = client
         self._outbox = outbox
-        self._backend = backend
-        self._open_provider = provider
-        self._providers: dict[tuple[Channel, str | None, str], BatchProvider] = {}
-        self._booking = Booking(ledger, prices, budget)
         self._rules = rules or BatchRules()
+        self._providers = OpenProviders(provider, sleep)
+        self._booking = Booking(ledger, prices, budget)
+        self._creation = BatchCreation(writer, ledger, backend, self._providers, self._booking, self._rules, sleep, now)
         self._sleep = sleep
         self._now = now
         self._pauses = self._growing_pauses()
@@ -168,7 +126,7 @@ class BatchDispatch:
             SettingsError: A provider has no batches.
         """
         for model in models:
-            self._provider(self._rules.channel, self._rules.place, model)
+            self._providers.find(self._rules.channel, self._rules.place, model)
 
     @property
     def has_requests(self) -> bool:
@@ -193,7 +151,7 @@ class BatchDispatch:
             RunStopped: A batch is too old, or nobody can tell whether it exists.
             BudgetReached: There is no money left for any of the requests, and no batch is under way.
             ProviderError: The provider cannot be asked, or has failed the same request too often.
-        """
+        """  # noqa: DOC501  # the helper makes a RunWaiting
         unsent: ProviderError | RunStopped | None = None
         if not (self._refused is not None and self._rules.wait and self.open):
             await self._after_refusal()
@@ -212,7 +170,7 @@ class BatchDispatch:
                 return
             self._refuse_old()
             if not self._rules.wait:
-                raise self._waiting()
+                raise waiting_for(self.open, self._now())
             await self._sleep(next(self._pauses))
         if unsent is not None:
             raise unsent
@@ -269,10 +227,12 @@ class BatchDispatch:
         left = {line.identity: line for lines in by_model.values() for line in lines}
         try:
             for model, lines in by_model.items():
-                provider = self._provider(self._rules.channel, self._rules.place, model)
+                provider = self._providers.find(self._rules.channel, self._rules.place, model)
                 # In a thread, because it writes every line.
-                for part in await asyncio.to_thread(_split, lines, provider):
-                    batch = await self._begin(model, part)
+                for part in await asyncio.to_thread(split, lines, provider):
+                    self._last += 1
+                    batch = await self._creation.begin(model, self._last, part)
+                    self.open.append(batch)
                     for line in part:
                         del left[line.identity]
                     # One after the other: of a batch that nobody tried to create, it is certain that there is none.
@@ -304,99 +264,29 @@ class BatchDispatch:
 
     async def close(self) -> None:
         """Release the connections of all providers."""
-        for provider in self._providers.values():
-            await provider.close()
-
-    def _provider_of(self, batch: SentBatch) -> BatchProvider:
-        """Return who has a batch, which an earlier session may have sent elsewhere than this one sends."""
-        return self._provider(batch.channel, batch.place, batch.model)
-
-    def _provider(self, channel: Channel, place: str | None, model: str) -> BatchProvider:
-        key = (channel, place, model)
-        if key not in self._providers:
-            self._providers[key] = self._open_provider(*key)
-        return self._providers[key]
-
-    async def _begin(self, model: str, lines: Sequence[SentLine]) -> SentBatch:
-        """Write a batch down with all of its lines, before anything is sent."""
-        self._last += 1
-        numbered = [
-            SentLine(line.identity, line.request, line.attempt, number, line.usd_upper)
-            for number, line in enumerate(lines, start=1)
-        ]
-        batch = SentBatch(
-            name=new_batch_name(self._run_id, self._last),
-            number=self._last,
-            channel=self._rules.channel,
-            model=model,
-            backend=self._backend.name,
-            host=self._backend.host,
-            place=self._rules.place,
-            created_at=self._now(),
-            requests=len(numbered),
-            lines={line.identity: line for line in numbered},
-            ids=frozenset(line.identity for line in numbered),
-        )
-        attempts = [(attempt_at(batch, line), line.attempt) for line in numbered]
-        await asyncio.wrap_future(self._ledger.hand_over_all(attempts, {TABLE: [batch.row(self._run_id)]}))
-        self.open.append(batch)
-        return batch
+        await self._providers.close()
 
     async def _create(self, batch: SentBatch) -> None:
-        """Create a batch at its provider, once, and write its id down."""
-        provider = self._provider_of(batch)
-        lines = [line.line for line in batch.lines.values()]
-        for attempt in itertools.count(1):
-            if batch.may_exist:
-                if not provider.can_find:
-                    raise self._lost(batch)
-                batch.batch_id = await self._find(batch, provider, is_fresh=attempt > 1)
-            if batch.batch_id is None:
-                try:
-                    batch.batch_id = await provider.create(batch.name, lines)
-                except ProviderError as error:
-                    if not error.retryable:
-                        refused = RequestRefused(error.message, remedy=error.remedy)
-                        await self._give_up(batch, refused)
-                        raise refused from None
-                    # Turned away means that nothing was begun. Otherwise only the provider knows.
-                    batch.may_exist = batch.may_exist or not isinstance(error, RateLimited)
-                    if attempt == _CALLS:
-                        if not batch.may_exist:
-                            await self._give_up(batch, error)
-                        raise
-                    _log.warning("batch %s: %s", batch.name, error)
-                    await self._sleep(error.retry_after or _SHORT_S * 2 ** (attempt - 1))
-                    continue
-            batch.state = "sent"
-            await self._write(batch)
-            return
-
-    async def _find(self, batch: SentBatch, provider: BatchProvider, *, is_fresh: bool) -> str | None:
-        """Look for a batch by its name, several times if it may have been created in the last minutes."""
-        is_fresh = is_fresh or batch.age_s(self._now()) < _FRESH_S
-        for pause in _LOOKS if is_fresh else _LOOKS[:1]:
-            if pause:
-                await self._sleep(pause)
-            found = await self._patiently(lambda: provider.find(batch.name))
-            if found is not None:
-                return found
-        return None
+        try:
+            await self._creation.create(batch)
+        finally:
+            if batch.state == "never_sent":
+                self.open.remove(batch)
 
     async def _look(self, batch: SentBatch) -> bool:
         """Look at a batch, and book what is there; whether the run can go on with it."""
         assert batch.batch_id is not None, "a batch without id is created first"
-        provider, batch_id = self._provider_of(batch), batch.batch_id
+        provider, batch_id = self._providers.that_has(batch), batch.batch_id
         before, failures = len(batch.lines), Failed()
         try:
-            status = await self._patiently(lambda: provider.status(batch_id))
+            status = await self._providers.call(lambda: provider.status(batch_id))
             batch.seen = status.answered
             if not status.state.is_final and not status.answered_early:
                 return False
             if status.state is not BatchState.FAILED:
                 await self._book_results(batch, status, failures)
         except ProviderError as error:
-            if not error.retryable:
+            if not error.retryable or isinstance(error, AnswerTooLarge):
                 raise
             # The provider has the batch, so that there is time.
             _log.warning("batch %s cannot be looked at now: %s", batch.name, error)
@@ -423,7 +313,7 @@ class BatchDispatch:
             if not batch.lines:
                 # A session that was killed has booked all of them.
                 return
-            found = list((await self._patiently(lambda: self._download(batch))).values())
+            found = list((await self._providers.call(lambda: self._download(batch))).values())
             failed += await self._booking.book(batch, found)
             told = None if status.answered is None else min(status.answered, batch.requests)
             if told is None or batch.requests - len(batch.lines) >= told or attempt == _DOWNLOADS:
@@ -438,7 +328,7 @@ class BatchDispatch:
         found: dict[str, LineResult] = {}
         strange = 0
         lines = [line.line for line in batch.lines.values()]
-        async for result in self._provider_of(batch).results(batch.batch_id, lines, batch.requests):
+        async for result in self._providers.that_has(batch).results(batch.batch_id, lines, batch.requests):
             if result.custom_id not in batch.lines:
                 # Of a file that is answered in parts, earlier answers come again.
                 strange += result.custom_id not in batch.ids
@@ -465,28 +355,8 @@ class BatchDispatch:
         for failed in (*(each for each in ended if isinstance(each, BaseException)), *hopeless):
             raise failed
 
-    async def _give_up(self, batch: SentBatch, error: ProviderError) -> None:
-        """Write down that a batch does not exist."""
-        await self._booking.never_sent(batch, error)
-        self.open.remove(batch)
-
     async def _write(self, batch: SentBatch) -> None:
         await asyncio.wrap_future(self._writer.hand_over({TABLE: [batch.row(self._run_id)]}))
-
-    async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        """Return the result of a call, repeated a few times after errors that another attempt may not meet."""
-        retrying = AsyncRetrying(
-            retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
-            stop=stop_after_attempt(_CALLS),
-            wait=_pause,
-            sleep=self._sleep,
-            reraise=True,
-        )
-
-        async def attempt() -> _T:
-            return await call()
-
-        return await retrying(attempt)
 
     def _growing_pauses(self) -> Iterator[float]:
         pause = self._rules.first_pause_s
@@ -500,51 +370,4 @@ class BatchDispatch:
         for batch in self.open:
             # Whoever answers a folder may take longer.
             if batch.channel == "batch" and batch.age_s(now) > self._rules.max_age_s:
-                raise RunStopped(
-                    f"{self._said(batch)}, which is more than {duration(self._rules.max_age_s)}",
-                    remedy="look for it at the provider; cancel it there if it hangs: what it answered is booked then, "
-                    "and the rest is asked again; or wait longer with a larger --batch-max-age",
-                )
-
-    def _waiting(self) -> RunWaiting:
-        return RunWaiting(
-            f"waiting for {'; '.join(map(self._said, self.open))}",
-            remedy="look again later, or wait for the answers with --wait",
-        )
-
-    def _said(self, batch: SentBatch) -> str:
-        done = max(batch.requests - len(batch.lines), batch.seen or 0)
-        where = "" if batch.place is None else f" {'in' if batch.channel == 'exchange' else 'at'} {batch.place}"
-        return (
-            f"{batch.channel} {batch.batch_id or batch.name}{where} ({done} of "
-            f"{batch.requests} requests are answered, {duration(batch.age_s(self._now()))} old)"
-        )
-
-    def _lost(self, batch: SentBatch) -> RunStopped:
-        tell = f"hazardmill run batch {batch.name}"
-        return RunStopped(
-            f"nobody can tell whether {batch.model} has the batch {batch.name}: it was about to be created on "
-            f"{batch.created_at:%Y-%m-%d %H:%M} UTC with {batch.requests} requests, and this provider does not list "
-            "batches by name",
-            remedy=f"look for it at the provider, then say `{tell} --is ID`, or `{tell} --none` if there is none",
-        )
-
-
-def _split(lines: Sequence[SentLine], provider: BatchProvider) -> list[list[SentLine]]:
-    """Divide lines into batches that a provider takes."""
-    most, size = min(_LARGEST, provider.limits.requests), 0
-    parts: list[list[SentLine]] = [[]]
-    for line in lines:
-        more = provider.size(line.line)
-        if parts[-1] and (len(parts[-1]) == most or size + more > provider.limits.bytes):
-            parts.append([])
-            size = 0
-        parts[-1].append(line)
-        size += more
-    return parts
-
-
-def _pause(state: RetryCallState) -> float:
-    error = None if state.outcome is None else state.outcome.exception()
-    wanted = error.retry_after if isinstance(error, ProviderError) else None
-    return _exponential(state) if wanted is None else wanted
+                raise too_old(batch, now, self._rules.max_age_s)

@@ -8,20 +8,17 @@ ordinary way, without a second copy of litellm's order of steps here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import httpx
 
 from hazardmill.errors import ProviderError, RequestRefused
 
 # The one place in this package that depends on how the backend calls litellm.
-from hazardmill.llm.backends.litellm import LitellmBackend, load_litellm
+from hazardmill.llm.backends.litellm import NO_KEY, LitellmBackend, load_litellm
 from hazardmill.llm.backends.litellm_errors import translate
 from hazardmill.llm.backends.litellm_format import check_parameters, messages_for, parameters_for
 from hazardmill.llm.requests import Completion, Request
-
-_NO_KEY: Final = "none"
-"""litellm wants a key even where nothing is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class LitellmExchange:
                     model=request.model,
                     messages=messages_for(request),
                     api_base=self._api_base,
-                    api_key=_NO_KEY,
+                    api_key=NO_KEY,
                     max_retries=0,
                     client=HTTPHandler(client=client),
                     **parameters_for(request),
@@ -101,7 +98,7 @@ class LitellmExchange:
 
         client = AsyncHTTPHandler(transport=_StoredAnswer(status, body))
         backend = LitellmBackend(
-            self._api_base, _NO_KEY, timeout_s=self._timeout_s, max_answer_bytes=self._max_answer_bytes, client=client
+            self._api_base, NO_KEY, timeout_s=self._timeout_s, max_answer_bytes=self._max_answer_bytes, client=client
         )
         try:
             return await backend.complete(request)
