@@ -40,12 +40,12 @@ def answering(backend: Backend) -> RunResources:
     return RunResources(backend=lambda access, store: backend)
 
 
-def worked(run: Run, batches: Sequence[Sequence[int]] | None = None) -> dict[str, int]:
-    """Work on all that is pending, or on those batches of it, and give the records by outcome."""
+def worked(run: Run, waves: Sequence[Sequence[int]] | None = None, *, wait: bool = False) -> dict[str, int]:
+    """Work on all that is pending, or on those waves of it, and give the records by outcome."""
 
     async def work() -> None:
-        async with run.session() as session:
-            await session.work_through(run.waves() if batches is None else batches)
+        async with run.session(wait=wait) as session:
+            await session.work_through(run.waves() if waves is None else waves)
 
     with run.under_way():
         asyncio.run(work())

@@ -17,6 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
+
+from factories.batch_answers import answer_line
 
 from e2e.drawn_kills import RECORDS, SOURCE, Point, UndisturbedRun
 from e2e.keeper import Ended, Keeper
@@ -35,7 +38,7 @@ RUN = "run"
 WAVE_SIZE = 4
 
 
-class Provider:
+class Provider(Protocol):
     """Answers what a run sends, in one of the ways, and knows what it answered."""
 
     words: Sequence[object]
@@ -43,19 +46,19 @@ class Provider:
 
     def paid(self) -> Counter[str]:
         """How often each request was answered."""
-        raise NotImplementedError
+        ...
 
     def known(self) -> set[str]:
         """The batches or files that it has."""
-        raise NotImplementedError
+        ...
 
 
-class Served(Provider):
+class Served:
     """A server of batches."""
 
     def __init__(self, server: LlmServer) -> None:
         self._server = server
-        self.words = ("--api-base", server.address, "--batch")
+        self.words: Sequence[object] = ("--api-base", server.address, "--batch")
 
     def paid(self) -> Counter[str]:
         """How often each request was answered."""
@@ -67,14 +70,14 @@ class Served(Provider):
             return {batch["id"] for batch in json.load(page)["data"]}
 
 
-class Answered(Provider):
+class Answered:
     """A folder whose files a thread answers as they come."""
 
     def __init__(self, folder: Path, store: Path, address: str) -> None:
         self._folder = folder / "exchange"
         self._store = store
         # The address is part of the identity of a request, however it travels.
-        self.words = ("--api-base", address, "--exchange", self._folder)
+        self.words: Sequence[object] = ("--api-base", address, "--exchange", self._folder)
         self._paid: Counter[str] = Counter()
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._answer_files)
@@ -108,13 +111,9 @@ class Answered(Provider):
         written = []
         for line in lines:
             said = asyncio.run(OfflineBackend().complete(asked[line["custom_id"]]))
-            message = {"role": "assistant", "content": said.text}
-            body = {"id": "1", "object": "chat.completion", "created": 1, "model": "offline-author"}
-            body["choices"] = [{"index": 0, "message": message, "finish_reason": "stop"}]
-            response = {"status_code": 200, "request_id": "1", "body": body}
-            written.append({"id": "1", "custom_id": line["custom_id"], "response": response, "error": None})
+            written.append(answer_line(line["custom_id"], said.text, "offline-author"))
             self._paid[line["custom_id"]] += 1
-        answers.write_text("".join(json.dumps(each) + "\n" for each in written))
+        answers.write_text("".join(written))
 
 
 def _requests(store: Path) -> dict[str, Request]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from factories.batch_answers import answer_line
 from release.small_release import bowl, task_row, write_release
 
 from hazardmill.errors import RunWaiting
@@ -20,6 +21,7 @@ from hazardmill.evaluation.runner import Evaluation
 from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRequest, LlmServer
+from hazardmill.testing.llm_server.chat_request import read_chat_request
 from tests.runs.faulty_batches import RESOURCES
 
 TASKS = 200
@@ -52,32 +54,14 @@ def digest(evaluation: Evaluation, store: Store, *, wait: bool = True) -> str:
     return digest_of(asyncio.run(evaluation.run(store, wait=wait)))
 
 
-def answer_files(folder: Path, plan: Callable[[ChatRequest], str], server: LlmServer) -> None:
+def answer_files(folder: Path, plan: Callable[[ChatRequest], str]) -> None:
     """Answer every file of requests as whoever has it would: by the model's own words, backwards."""
     for asked in folder.glob("requests-*.jsonl"):
         lines = []
         for line in map(json.loads, reversed(asked.read_text().splitlines())):
-            body = line["body"]
-            said = plan(_chat(body["messages"]))
-            choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
-            answer = {"id": "1", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice]}
-            response = {"status_code": 200, "request_id": "1", "body": answer}
-            lines.append(json.dumps({"id": "1", "custom_id": line["custom_id"], "response": response, "error": None}))
-        (folder / asked.name.replace("requests", "answers")).write_text("\n".join(lines) + "\n")
-
-
-class _Asked:
-    def __init__(self, messages: list[dict[str, str]]) -> None:
-        self.messages = [_Message(message["content"]) for message in messages]
-
-
-class _Message:
-    def __init__(self, content: str) -> None:
-        self.content = content
-
-
-def _chat(messages: list[dict[str, str]]) -> ChatRequest:
-    return _Asked(messages)  # type: ignore[return-value]  # all that the stand-ins read
+            said = plan(read_chat_request(json.dumps(line["body"]).encode(), None))
+            lines.append(answer_line(line["custom_id"], said, line["body"]["model"]))
+        (folder / asked.name.replace("requests", "answers")).write_text("".join(lines))
 
 
 @pytest.mark.parametrize("name", ["hasty", pytest.param("careful", marks=pytest.mark.full)])
@@ -98,7 +82,7 @@ def test_every_way_gives_the_same_rows(
             if way == "exchange":
                 with pytest.raises(RunWaiting, match=r"exchange requests-0001.jsonl in .* \(0 of 200 requests"):
                     digest(evaluation, store, wait=False)
-                answer_files(tmp_path / "exchange", plan, server)
+                answer_files(tmp_path / "exchange", plan)
             before = len(server.attempts)
             found[way] = digest(evaluation, store)
             assert len(server.attempts) - before == (0 if way == "exchange" else TASKS)

@@ -1,4 +1,4 @@
-"""A provider of batches in this process, with every fault that a test wants, over any backend.
+"""A provider of batches in this process, with every fault that a test wants, over a scripted backend.
 
 It keeps its batches over several runs of a process, as a provider does, and counts what it was asked.
 """
@@ -9,9 +9,9 @@ import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
+from factories.scripted import ScriptedBackend
 from hazardmill.errors import ProviderError
 from hazardmill.llm.batches.provider import BatchLimits, BatchLine, BatchState, BatchStatus, LineResult
-from hazardmill.llm.requests import Backend
 
 
 @dataclass
@@ -39,7 +39,7 @@ class BatchesInProcess:
         counts: Whether it says how many lines are done.
     """
 
-    backend: Backend
+    backend: ScriptedBackend
     ready_at: int = 1
     ends: dict[int, BatchState] = field(default_factory=dict)
     change: Callable[[int, list[LineResult]], list[LineResult]] = lambda number, results: results

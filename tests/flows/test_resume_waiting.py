@@ -11,9 +11,11 @@ from release.small_release import bowl, task_row, write_release
 from flows.evaluate import evaluate
 from flows.generate import generate
 from flows.resume_waiting import resume_waiting
+from hazardmill.runs.run import Run
 from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer
+from tests.running import worked
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
@@ -55,6 +57,11 @@ def test_waiting_runs_are_taken_up_to_their_end(
                 break
         assert looked.message == "r: Completed" and states(store) == {"generate": "completed"}
         assert len(server.attempts) == store.count("llm_calls", {"answered": True})
+        single = Store.open(tmp_path / "single", create=True)
+        config = Run.load(store, "r").config.model_copy(update={"batch": False})
+        run, _ = Run.start(single, config, "r")
+        worked(run)
+        assert store.digest() == single.digest()
     assert asyncio.run(resume_waiting(place, return_state=True)).message == "no run waits"
 
     # Answered at the first look, so that a wave passes by its stages several times in one flow run.

@@ -26,7 +26,6 @@ from pathlib import Path
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
-from tests.sizes import sized
 if __name__ == "__main__":
     options = Options(version="1.0.0", policy="none", waive={"corpus": "few"}, jobs=2)
     print(build(Store.open(sys.argv[1]), None, options, Path(sys.argv[2])).manifest.tasks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hazardmill.runs.run import Run
 from hazardmill.runs.status import latest_states
 from hazardmill.store.store import Store
 from tests.generation.support import FOUND, THINGS, fenced, soup
+from tests.running import worked
 from tests.runs.test_run import a_task_each, config, number_of
 
 RECORDS = 6
@@ -60,14 +60,7 @@ class Many:
         run = Run.load(self.store, "run", self.resources)
         if changes:
             run = run.resume(run.config.model_copy(update=changes))
-
-        async def work() -> None:
-            async with run.session(wait=self.wait) as session:
-                await session.work_through(run.waves())
-
-        with run.under_way():
-            asyncio.run(work())
-        return run.counts()
+        return worked(run, wait=self.wait)
 
     def to_the_end(self) -> int:
         """Sessions until the run waits no more; their number."""

@@ -9,12 +9,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 from hazardmill.generation.models import Models
-from hazardmill.llm.batches import dispatch
+from hazardmill.llm.batches import creation
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import BatchFaultKind, LlmServer, SeededBatchFaults
+from tests.running import worked
 
 MODEL = "openai/gpt-4o-mini"
 RATE = 0.3
@@ -37,17 +38,6 @@ async def at_once(seconds: float) -> None:
 
 
 RESOURCES = RunResources(batch_sleep=at_once)
-
-
-def worked(run: Run, *, wait: bool = True) -> None:
-    """Work on all that is pending, as a command does."""
-
-    async def work() -> None:
-        async with run.session(wait=wait) as session:
-            await session.work_through(run.waves())
-
-    with run.under_way():
-        asyncio.run(work())
 
 
 @dataclass
@@ -84,7 +74,7 @@ def soak_batches(folder: Path, reference: Path, project: Path, records: int, see
         ("batch", SeededBatchFaults(seed=seed, rate=RATE, kinds=ANSWERED, most=MOST)),
     ):
         stores[name] = store = Store.open(folder / name, create=True)
-        with LlmServer(batch_faults=faults) as server, patch.object(dispatch, "_LARGEST", LINES):
+        with LlmServer(batch_faults=faults) as server, patch.object(creation, "_LARGEST", LINES):
             config = RunConfig(
                 inputs=tuple(inputs),
                 models=Models(extract=MODEL, author=MODEL, judge=MODEL),
@@ -94,7 +84,7 @@ def soak_batches(folder: Path, reference: Path, project: Path, records: int, see
                 concurrency=64,
             )
             run, _ = Run.start(store, config, "run", resources=RESOURCES)
-            worked(run)
+            worked(run, wait=True)
             said.lines.append(
                 f"{name}: {store.count('outcomes')} records, {len(server.attempts)} requests paid, "
                 f"{len(server.batch_calls)} calls about batches"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -32,8 +31,8 @@ from hazardmill.llm.prices import BatchPrice, Price, Prices
 from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from tests.running import worked
 from tests.runs.batching import RECORDS, Many, backend, raising, state
-from tests.runs.faulty_batches import worked
 from tests.runs.test_run import config, started
 
 MORE = [(True, 1), (True, 4), (False, 1), (False, 100)]
@@ -47,12 +46,7 @@ def ordinary(tmp_path: Path, notes: Path) -> dict[str, str]:
     resources = RunResources(backend=lambda access, store: asked)
     run, _ = Run.start(store, config(notes, backend="litellm"), "run", resources=resources)
 
-    async def work() -> None:
-        async with run.session() as session:
-            await session.work_through(run.waves())
-
-    with run.under_way():
-        asyncio.run(work())
+    worked(run)
     assert len(run.selection) >= RECORDS
     return store.digest()
 
@@ -73,7 +67,7 @@ def test_it_gives_what_single_requests_give(
     many.start(notes, wave_size=size)
     sessions = many.to_the_end()
     assert store.digest() == ordinary
-    assert provider.backend.count() == paid_for  # type: ignore[attr-defined]
+    assert provider.backend.count() == paid_for
     assert (sessions == 1) is wait
     # Each of a hundred in one wave: one batch for extraction, and one per stage and draft at most.
     assert len(provider.jobs) <= 8 or size < 100
@@ -217,18 +211,9 @@ def test_a_small_budget_sends_what_it_can_pay_for(store: Store, notes: Path, ord
             many.go_on()
     spent = sum(row["usd_upper"] for row in store.rows("llm_calls", None, ["usd_upper"]))
     assert 0 < spent <= 0.012
-    run = Run.load(store, "run", many.resources)
-    many.run = run.resume(run.config.model_copy(update={"budget_usd": 5.0}))
-    run = many.run
-
-    async def work() -> None:
-        async with run.session(wait=True) as session:
-            await session.work_through(run.waves())
-
-    with run.under_way():
-        asyncio.run(work())
+    many.go_on(budget_usd=5.0)
     assert store.digest() == ordinary
-    assert provider.backend.count() == store.count("llm_calls", {"answered": True})  # type: ignore[attr-defined]
+    assert provider.backend.count() == store.count("llm_calls", {"answered": True})
 
 
 def test_another_model_that_answers_is_told(store: Store, notes: Path) -> None:
@@ -395,7 +380,7 @@ def test_lines_that_are_counted_and_did_not_come_are_downloaded_again(
     many.start(notes)
     many.to_the_end()
     assert store.digest() == ordinary
-    assert provider.backend.count() == paid_for  # type: ignore[attr-defined]
+    assert provider.backend.count() == paid_for
 
 
 def test_what_was_booked_before_an_error_is_used_when_the_run_is_resumed(
@@ -434,6 +419,6 @@ def test_shards_by_batches_make_what_shards_of_single_requests_make(tmp_path: Pa
             (item,) = made.inputs
             sharded = made.model_copy(update={"inputs": (item.model_copy(update={"shard": f"{number}/2"}),)})
             run, _ = Run.start(store, sharded, f"shard-{number}", resources=many.resources)
-            worked(run)
+            worked(run, wait=True)
         found[batch] = store.digest()
     assert found[True] == found[False]

@@ -11,7 +11,8 @@ from hazardmill.errors import RunWaiting, SettingsError
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import BatchFaultKind, LlmServer, ScriptedBatchFaults
-from tests.runs.faulty_batches import RECOVERABLE, RESOURCES, soak_batches, worked
+from tests.running import worked
+from tests.runs.faulty_batches import RECOVERABLE, RESOURCES, soak_batches
 from tests.runs.test_over_http import Configured, started
 from tests.runs.test_over_http import configured as configured
 
@@ -32,7 +33,7 @@ def answered(store: Store) -> Counter[str]:
 
 def test_it_gives_what_single_requests_give(store: Store, configured: Configured, single: dict[str, str]) -> None:
     with LlmServer(batch_seconds=0.05) as server:
-        worked(started(store, configured(server, batch=True), resources=RESOURCES))
+        worked(started(store, configured(server, batch=True), resources=RESOURCES), wait=True)
         paid = server.attempts
     assert store.digest() == single
     # Each request was paid for once, and all in batches.
@@ -46,7 +47,7 @@ def test_a_process_is_needed_only_to_look(store: Store, configured: Configured, 
         while looks < 40:
             looks += 1
             try:
-                worked(Run.load(store, "run", RESOURCES), wait=False)
+                worked(Run.load(store, "run", RESOURCES))
             except RunWaiting as waiting:
                 assert "batch batch_" in waiting.message and f"at {server.address}" in waiting.message
                 server.finish_batches()
@@ -64,7 +65,7 @@ def test_a_fault_changes_nothing(
     store: Store, configured: Configured, single: dict[str, str], kind: BatchFaultKind
 ) -> None:
     with LlmServer(batch_faults=ScriptedBatchFaults(kind)) as server:
-        worked(started(store, configured(server, batch=True, limit=2), resources=RESOURCES))
+        worked(started(store, configured(server, batch=True, limit=2), resources=RESOURCES), wait=True)
         batches = {row["batch"]: row for row in store.rows("batches")}
         paid = Counter(attempt.identity for attempt in server.attempts if attempt.status == 200)
     assert not [row for row in store.rows("outcomes") if row["outcome"] == "extraction_failed"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.batch_answers import answer_line, response_line
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ProviderError, RunWaiting, SettingsError, UsageError
@@ -16,6 +17,7 @@ from hazardmill.llm.batches.sent import open_batches_of
 from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from tests.running import worked
 from tests.runs.batching import backend, state
 from tests.runs.test_batches import ordinary as ordinary
 from tests.runs.test_run import config
@@ -38,13 +40,8 @@ class Exchange:
         """One session; whether the run still waits."""
         run = Run.load(self.store, "run", self.resources)
 
-        async def work() -> None:
-            async with run.session() as session:
-                await session.work_through(run.waves())
-
         try:
-            with run.under_way():
-                asyncio.run(work())
+            worked(run)
         except RunWaiting:
             return True
         return False
@@ -60,17 +57,7 @@ class Exchange:
 
     def _answer(self, identity: str, request: Any) -> str:
         said = asyncio.run(self.asked.complete(request))
-        message = {"role": "assistant", "content": said.text}
-        body = {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": said.model_answered,
-            "choices": [{"index": 0, "message": message, "finish_reason": said.finish_reason}],
-            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
-        }
-        response = {"status_code": 200, "request_id": "r", "body": body}
-        return json.dumps({"id": "a", "custom_id": identity, "response": response, "error": None}) + "\n"
+        return answer_line(identity, said.text, said.model_answered, tokens=(1000, 100))
 
     def write(self, change: Callable[[list[str]], str]) -> None:
         for name, lines in self.answers().items():
@@ -161,9 +148,8 @@ def test_a_key_that_is_refused_stops_the_run_while_other_lines_are_open(exchange
     assert exchange.go_on()
     (asked,) = exchange.folder.glob("requests-*.jsonl")
     custom_id = json.loads(asked.read_text().splitlines()[0])["custom_id"]
-    response = {"status_code": 403, "request_id": "r", "body": {"error": {"message": "no access", "type": "x"}}}
-    line = {"id": "a", "custom_id": custom_id, "response": response, "error": None}
-    (exchange.folder / "answers-0001.jsonl").write_text(json.dumps(line) + "\n")
+    refused = response_line(custom_id, {"error": {"message": "no access", "type": "x"}}, status=403)
+    (exchange.folder / "answers-0001.jsonl").write_text(refused)
     with pytest.raises(ProviderError, match="no access"):
         exchange.go_on()
     assert not (exchange.folder / "requests-0002.jsonl").exists()

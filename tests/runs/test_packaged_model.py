@@ -6,18 +6,19 @@ Gemma terms of use; a test for the way of the files, not for what such a model c
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.batch_answers import response_line
 
 from hazardmill.errors import RunWaiting
 from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from tests.running import worked
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -43,15 +44,13 @@ class LocalModel:
             if answers.exists():
                 continue
             lines = [self._answer(json.loads(line)) for line in asked.read_text().splitlines()]
-            answers.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            answers.write_text("".join(lines))
             count += len(lines)
         return count
 
-    def _answer(self, line: dict[str, Any]) -> dict[str, Any]:
-        body = line["body"]
-        said = self._server.handle_chat_completions({**body, "max_tokens": MOST_TOKENS})
-        response = {"status_code": 200, "request_id": "local", "body": said}
-        return {"id": "local", "custom_id": line["custom_id"], "response": response, "error": None}
+    def _answer(self, line: dict[str, Any]) -> str:
+        said = self._server.handle_chat_completions({**line["body"], "max_tokens": MOST_TOKENS})
+        return response_line(line["custom_id"], said)
 
 
 def test_it_answers_a_run_to_its_end(project: Path, tmp_path: Path) -> None:
@@ -81,14 +80,3 @@ def test_it_answers_a_run_to_its_end(project: Path, tmp_path: Path) -> None:
     assert {(call["channel"], call["answered"]) for call in calls} == {("exchange", True)}
     assert all(call["prompt_tokens"] > 1000 and call["completion_tokens"] > 0 for call in calls)
     print({row["record_id"]: row["outcome"] for row in store.rows("outcomes")}, f"{answered} requests")
-
-
-def worked(run: Run) -> None:
-    """Work on all that is pending, as a command does."""
-
-    async def work() -> None:
-        async with run.session() as session:
-            await session.work_through(run.waves())
-
-    with run.under_way():
-        asyncio.run(work())

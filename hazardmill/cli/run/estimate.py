@@ -68,8 +68,9 @@ def _show(found: CostEstimate, config: RunConfig) -> None:
         click.echo(f"cost unknown: prices.yaml has no price of {', '.join(found.unknown_prices)}")
     for line in _ways(found, config.author_format):
         click.echo(line)
-    if budget is not None and found.total.usd is not None:
-        click.echo(f"a budget of {budget:g} USD {_verdict(found.total.usd, budget)}")
+    cost = found.total.batch_usd if config.channel == "batch" else found.total.usd
+    if budget is not None and cost is not None:
+        click.echo(f"a budget of {budget:g} USD {_verdict(cost, budget)}")
     click.echo("assumed:")
     for assumption in found.assumptions:
         click.echo(f"  {assumption}")
