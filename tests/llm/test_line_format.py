@@ -23,7 +23,7 @@ from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.batches.line_format import ResultReader, read_result, request_line
 from hazardmill.llm.batches.provider import BatchLine
 
-from .wire import Reply, error, good
+from .wire import STATUS_ERRORS, Reply, error, good
 
 ID = "ab" * 32
 MODEL = "openai/gpt-4o-mini"
@@ -156,19 +156,7 @@ def test_an_answer_is_read_as_if_it_had_come_alone(make_request, ask_alone, mode
     ("reply", "kind"),
     [
         (error(429, "slow down"), RateLimited),
-        (error(429, "no money left", "insufficient_quota"), RequestRefused),
-        (error(500), ProviderDown),
-        (error(503), ProviderDown),
-        (error(408), ConnectionFailed),
-        (error(401), RequestRefused),
-        (error(402), RequestRefused),
-        (error(403), ModelRefused),
-        (error(404), ModelRefused),
-        (error(400), PromptRefused),
-        (error(422), PromptRefused),
-        (error(413), PromptRefused),
-        (error(400, "the request exceeds the available context size", "context_length_exceeded"), PromptRefused),
-        (error(400, "Content Exists Risk", "invalid_request_error"), PromptRefused),
+        *STATUS_ERRORS,
         (error(400, "content_policy_violation: no", "content_policy_violation"), PromptRefused),
         (error(400, "Model Not Exist"), ModelRefused),
     ],

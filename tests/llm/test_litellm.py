@@ -33,7 +33,7 @@ from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import AnswerKey, Message, Usage
 from hazardmill.testing.llm_server import LlmServer, ServerFault
 
-from .wire import Handler, Reply, error, good
+from .wire import STATUS_ERRORS, Handler, Reply, error, good
 
 MODELS = ["deepseek/deepseek-chat", "openai/gpt-4o-mini"]
 """litellm asks the two through different HTTP libraries."""
@@ -142,9 +142,7 @@ def test_an_answer_of_no_use_is_an_answer(complete, reply, text, finish, model):
     ("reply", "kind"),
     [
         (error(429, "slow down", retry_after="7"), RateLimited),
-        (error(429, "no money left", "insufficient_quota"), RequestRefused),
-        (error(500), ProviderDown),
-        (error(503), ProviderDown),
+        *STATUS_ERRORS,
         (error(529), ProviderDown),
         (Reply(body=b"<html>Log in to the hotel network</html>"), ProviderDown),
         (Reply(body=good().body[:60]), ProviderDown),
@@ -152,16 +150,6 @@ def test_an_answer_of_no_use_is_an_answer(complete, reply, text, finish, model):
         (Reply(body=b"{}"), ProviderDown),
         (Reply(body=b'{"choices": [{"index": 0}]}'), ProviderDown),
         (Reply(hang_up=True), ConnectionFailed),
-        (error(408), ConnectionFailed),
-        (error(401), RequestRefused),
-        (error(402), RequestRefused),
-        (error(403), ModelRefused),
-        (error(404), ModelRefused),
-        (error(400), PromptRefused),
-        (error(422), PromptRefused),
-        (error(413), PromptRefused),
-        (error(400, "the request exceeds the available context size", "context_length_exceeded"), PromptRefused),
-        (error(400, "Content Exists Risk", "invalid_request_error"), PromptRefused),
     ],
 )
 def test_errors_are_told_apart_and_none_is_tried_again_behind_our_back(complete, server, reply, kind, model):

@@ -7,6 +7,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from hazardmill.errors import (
+    ConnectionFailed,
+    ModelRefused,
+    PromptRefused,
+    ProviderDown,
+    ProviderError,
+    RequestRefused,
+)
+
 
 @dataclass
 class Reply:
@@ -81,3 +90,21 @@ def good(content: str | None = "a knife", finish: str = "stop", usage: Any = ...
 def error(status: int, message: str = "as you see", code: str = "x", **headers: str) -> Reply:
     body = json.dumps({"error": {"message": message, "type": code, "code": code}}).encode()
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+STATUS_ERRORS: list[tuple[Reply, type[ProviderError]]] = [
+    (error(429, "no money left", "insufficient_quota"), RequestRefused),
+    (error(500), ProviderDown),
+    (error(503), ProviderDown),
+    (error(408), ConnectionFailed),
+    (error(401), RequestRefused),
+    (error(402), RequestRefused),
+    (error(403), ModelRefused),
+    (error(404), ModelRefused),
+    (error(400), PromptRefused),
+    (error(422), PromptRefused),
+    (error(413), PromptRefused),
+    (error(400, "the request exceeds the available context size", "context_length_exceeded"), PromptRefused),
+    (error(400, "Content Exists Risk", "invalid_request_error"), PromptRefused),
+]
+"""Answers that say by their status what they are, for single requests and for lines of batches."""
