@@ -69,10 +69,11 @@ COMPACTION = {
     "compact.part.removed": 16,
     "compact.manifest.removed": 3,
 }
-"""The same of a compaction, of a run that was killed in its fourth wave."""
+"""The same of a compaction, of a run that was killed in its fourth wave; how much lies in parts by then depends on how
+fast its requests were answered, so that what is drawn above the real number is the last passing."""
 
 RESUMPTION = {"part.staged": 3, "manifest.staged": 1, "manifest.renamed": 1, "commit.after": 3}
-"""The same of a resumption of that run. It asks nothing: all of its waves had been answered."""
+"""The same of a resumption of that run."""
 
 ASKING = {"llm.ledger.before": 3, "llm.ledger.after": 3, "commit.before": 3, "commit.after": 3, "roll.after": 1}
 """The same of a resumption of a run that was killed before any of its waves was committed."""
@@ -176,6 +177,17 @@ def of_half(half: Path, tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
+@pytest.fixture(scope="module")
+def passed_by_compaction(keeper: Keeper, half: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """Point to how often a compaction of that store passes it."""
+    folder = tmp_path_factory.mktemp("compacted")
+    subprocess.run(["cp", "-a", str(half / "store"), str(folder / "store")], check=True)
+    passed = done(act(keeper, folder, "compact", folder / "store")).passed
+    print(dict(sorted(passed.items())))
+    assert [point for point in COMPACTION if not passed.get(point)] == []
+    return passed
+
+
 @pytest.fixture
 def of_begun(keeper: Keeper, project: Path, tmp_path: Path) -> Path:
     """A store in which a run was killed when some of its first requests were answered."""
@@ -252,10 +264,17 @@ def kill_resumption(keeper: Keeper, folder: Path, project: Path, whole: Whole, p
 
 @pytest.mark.parametrize(("point", "occurrence"), drawn(COMPACTION))
 def test_a_compaction_killed_at(
-    point: str, occurrence: int, whole: Whole, keeper: Keeper, of_half: Path, project: Path
+    point: str,
+    occurrence: int,
+    whole: Whole,
+    keeper: Keeper,
+    of_half: Path,
+    passed_by_compaction: dict[str, int],
+    project: Path,
 ) -> None:
     store = Store.open(of_half / "store")
     before = seen(store)
+    occurrence = min(occurrence, passed_by_compaction[point])
     killed(act(keeper, of_half, "compact", store.path, point=point, occurrence=occurrence))
     assert seen(store) == before
     only_left(store)
