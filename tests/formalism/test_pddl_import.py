@@ -458,7 +458,7 @@ IN_DOMAIN = {
     "arity": (dict(pre="(on ?x)"), "actions[go].precondition: on takes 2 argument(s)"),
     "many effects": (
         dict(eff="(forall (?a ?b ?c ?d ?e ?f ?g ?h ?i ?j ?k ?l ?m ?n) (on ?a ?b))"),
-        "the forall stands for over 10000 effects",
+        "the forall effects of the action stand for over 10000 effects",
     ),
 }
 

@@ -193,8 +193,7 @@ def _parse(document: Document, action: str, text: str) -> Expr:
     parameters = _find_action(document, action).parameters
     scope = {each.name.lower(): names.declare("variables", each.name) for each in parameters}
     integers = frozenset(each.name for each in document.fluents if each.integer)
-    # Quantifiers are not unfolded in conditions, so the objects of a type are never needed.
-    condition = Expressions(source, names, integers, lambda _: []).condition(source.group(), scope)
+    condition = Expressions(source, names, integers).condition(source.group(), scope)
     vocabulary = Vocabulary(
         {each.name: each.parent for each in document.types},
         {each.name: each.type for each in document.objects},

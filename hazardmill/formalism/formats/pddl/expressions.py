@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from hazardmill.formalism.document.document import ROOT_TYPE, Effect, Operation, Parameter
-from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, substitute
+from hazardmill.formalism.document.document import ROOT_TYPE, Operation, Parameter
+from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
 from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spell
 
 TOTAL_COST: Final = "total-cost"
-MAX_UNFOLDED: Final = 10_000
-"""Most effects that one ``forall`` may unfold into."""
 
 Scope = Mapping[str, str]
 """Variables in scope: the variable as written, in lower case, to the name in the document."""
@@ -85,8 +83,6 @@ class Expressions:
     names: DeclaredNames
     integers: frozenset[str]
     """The document's integer fluents."""
-    objects_of: Callable[[str], list[str]]
-    """Returns the objects of a type, in order."""
 
     def parameters(self, items: tuple[Node, ...], scope: Scope) -> tuple[list[Parameter], dict[str, str]]:
         """Return typed variables as parameters, and the scope that includes them.
@@ -201,8 +197,10 @@ class Expressions:
             raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in scope here: {known}")
         return scope[node.lower]
 
-    def effects(self, node: Node, scope: Scope, condition: Expr = True) -> Iterator[Effect]:
-        """Yield the effects of a node: conjunctions are taken apart, ``forall`` is unfolded over the objects.
+    def effects(
+        self, node: Node, scope: Scope, condition: Expr = True, variables: tuple[Parameter, ...] = ()
+    ) -> Iterator[LiftedEffect]:
+        """Yield the effects of a node: conjunctions are taken apart, and what a ``forall`` binds is kept with each.
 
         Raises:
             PlanningInputError: The formalism cannot express one of them.
@@ -214,28 +212,27 @@ class Expressions:
             return
         if head == "and":
             for part in node.rest:
-                yield from self.effects(part, scope, condition)
+                yield from self.effects(part, scope, condition, variables)
         elif head == "when":
             self._arity(node, 2)
             inner = self.condition(node.rest[0], scope)
             both = inner if condition is True else ("and", condition, inner)
-            yield from self.effects(node.rest[1], scope, both)
+            yield from self.effects(node.rest[1], scope, both, variables)
         elif head == "forall":
-            variables, inner_scope = self._bound(node, scope)
-            yield from self._unfold(node, variables, list(self.effects(node.rest[1], inner_scope, condition)))
+            bound, inner_scope = self._bound(node, scope)
+            yield from self.effects(node.rest[1], inner_scope, condition, (*variables, *bound))
         elif head == "not":
             self._arity(node, 1)
-            yield Effect("assign", self._target(node.rest[0], scope, number=False), False, condition)
+            yield LiftedEffect("assign", self._target(node.rest[0], scope, number=False), False, condition, variables)
         elif head in _OPERATIONS:
             self._arity(node, 2)
             target, amount = node.rest
             if head == "increase" and isinstance(target, Group) and target.head == TOTAL_COST:
                 return  # The cost of a plan is not part of a state.
-            yield Effect(
-                _OPERATIONS[head], self._target(target, scope, number=True), self.term(amount, scope), condition
-            )
+            written = self._target(target, scope, number=True)
+            yield LiftedEffect(_OPERATIONS[head], written, self.term(amount, scope), condition, variables)
         else:
-            yield Effect("assign", self._target(node, scope, number=False), True, condition)
+            yield LiftedEffect("assign", self._target(node, scope, number=False), True, condition, variables)
 
     def _target(self, node: Node, scope: Scope, number: bool) -> Expr:
         if isinstance(node, PddlWord):
@@ -245,18 +242,6 @@ class Expressions:
             kind, remedy = ("Boolean", "write (p) or (not (p))") if number else ("a number", "assign it a value")
             raise self.source.refuse(f"{spell(node)} is {kind}, this effect does not fit it", node, remedy)
         return atom
-
-    def _unfold(self, node: Group, variables: list[Parameter], effects: list[Effect]) -> Iterator[Effect]:
-        domains = [self.objects_of(variable.type) for variable in variables]
-        if math.prod(map(len, domains)) * len(effects) > MAX_UNFOLDED:
-            raise self.source.refuse(
-                f"the forall stands for over {MAX_UNFOLDED} effects", node, "use fewer objects or variables"
-            )
-        for things in itertools.product(*domains):
-            binding = {variable.name: thing for variable, thing in zip(variables, things, strict=True)}
-            for effect in effects:
-                parts = (substitute(part, binding) for part in (effect.target, effect.value, effect.condition))
-                yield Effect(effect.operation, *parts)
 
     def _comparison(self, node: Group, scope: Scope) -> Expr:
         self._arity(node, 2)

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,11 +24,13 @@ from hazardmill.formalism.document.document import (
     Atom,
     DangerEntry,
     Document,
+    Effect,
     FluentDecl,
     ObjectDecl,
     TypeDecl,
 )
 from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.formalism.document.validation import Vocabulary, check_condition, check_integer
 from hazardmill.formalism.formats.pddl.expressions import TOTAL_COST, Expressions, typed_list
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
@@ -39,6 +41,9 @@ from hazardmill.formalism.formats.pddl.writer import sidecar as written_sidecar
 
 TASK_FILES: Final = ("task.json", "domain.pddl", "problem.pddl", "dangers.json")
 """The files of a task folder that was imported from PDDL."""
+
+MAX_UNFOLDED: Final = 10_000
+"""Most effects that the ``forall`` effects of one action may unfold into."""
 
 _DOMAIN: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
 _PROBLEM: Final = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
@@ -288,13 +293,23 @@ class _Reader:
             name,
             tuple(parameters),
             expressions.condition(fields.get(":precondition", nothing), scope),
-            tuple(expressions.effects(fields.get(":effect", nothing), scope)),
+            tuple(self._unfold(list(expressions.effects(fields.get(":effect", nothing), scope)), group)),
         )
         self._places[f"actions[{name}]"] = self._domain, group.line
 
+    def _unfold(self, effects: list[LiftedEffect], action: Group) -> Iterator[Effect]:
+        if sum(effect.count(self._objects_of) for effect in effects if effect.variables) > MAX_UNFOLDED:
+            raise self._domain.refuse(
+                f"the forall effects of the action stand for over {MAX_UNFOLDED} effects",
+                action,
+                "use fewer objects or variables",
+            )
+        for effect in effects:
+            yield from effect.unfold(self._objects_of)
+
     def _expressions(self, source: PddlText) -> Expressions:
         integers = frozenset(name for name, fluent in self._fluents.items() if fluent.integer)
-        return Expressions(source, self._names, integers, self._objects_of)
+        return Expressions(source, self._names, integers)
 
     def _objects_of(self, type_: str) -> list[str]:
         vocabulary = self._vocabulary()
