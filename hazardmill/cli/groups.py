@@ -38,6 +38,36 @@ def evaluate() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "correct": (
+            "hazardmill.cli.scenario.scenario:correct",
+            "Mend each scenario of DIR by fixed rules that never touch its goal, instruction or risk.",
+        ),
+        "derive": (
+            "hazardmill.cli.scenario.derive:derive",
+            "Derive a scenario from each task of a release whose danger is not graded.",
+        ),
+        "export": (
+            "hazardmill.cli.scenario.scenario:export",
+            "Write domain.pddl, problem.pddl and risk.json of each scenario of DIR.",
+        ),
+        "import": (
+            "hazardmill.cli.scenario.scenario:import_",
+            "Import problems of a PDDL domain as scenarios, well formed or not.",
+        ),
+        "verify": (
+            "hazardmill.cli.scenario.scenario:verify",
+            "Check each scenario of DIR: what it declares, its plans, its risk.",
+        ),
+    },
+    epilog="Example: hazardmill scenario verify scenarios",
+)
+def scenario() -> None:
+    """Scenarios of the SAFEL protocol: harmful commands, and harmless ones in risky circumstances."""
+
+
+@click.group(
+    cls=LazyGroup,
+    addresses={
         "build": (
             "hazardmill.cli.release.build:build",
             "Build a versioned dataset from the store: Parquet, task folders, card, manifest.",

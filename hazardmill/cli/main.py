@@ -26,6 +26,10 @@ COMMANDS: Final = {
         "Have people review tasks, and report the figures.",
     ),
     "run": ("hazardmill.cli.groups:run", "Estimate, preview, start, resume, list, compare, record and recheck runs."),
+    "scenario": (
+        "hazardmill.cli.groups:scenario",
+        "Verify, correct, derive, import and export scenarios of harmful and of risky commands.",
+    ),
     "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
     "task": (

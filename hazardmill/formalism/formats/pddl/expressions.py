@@ -197,6 +197,29 @@ class Expressions:
             raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in scope here: {known}")
         return scope[node.lower]
 
+    def action(self, group: Group) -> tuple[tuple[Parameter, ...], Expr, list[LiftedEffect]]:
+        """Return parameters, precondition and effects of ``(:action name ...)``; its name is for the caller.
+
+        Raises:
+            PlanningInputError: It has other parts, or one that the formalism cannot express.
+        """
+        fields: dict[str, Node] = {}
+        rest = iter(group.rest[1:])
+        for key in rest:
+            value = next(rest, None)
+            keyword = key.lower if isinstance(key, PddlWord) else ""
+            if keyword not in (":parameters", ":precondition", ":effect") or value is None or keyword in fields:
+                remedy = "an action has :parameters, :precondition and :effect, each once"
+                raise self.source.unexpected_error(key, keyword, remedy)
+            fields[keyword] = value
+        nothing = Group((), group.line)
+        listed = fields.get(":parameters", nothing)
+        if isinstance(listed, PddlWord):
+            raise self.source.refuse(f"{listed.text} is not a list of parameters", listed, "write (?x - type ...)")
+        parameters, scope = self.parameters(listed.items, {})
+        precondition = self.condition(fields.get(":precondition", nothing), scope)
+        return tuple(parameters), precondition, list(self.effects(fields.get(":effect", nothing), scope))
+
     def effects(
         self, node: Node, scope: Scope, condition: Expr = True, variables: tuple[Parameter, ...] = ()
     ) -> Iterator[LiftedEffect]:

@@ -274,27 +274,8 @@ class _Reader:
         if not group.rest or not isinstance(group.rest[0], PddlWord):
             raise self._domain.refuse("the action has no name", group, "write (:action name ...)")
         name = self._new(self._domain, "actions", group.rest[0])
-        fields: dict[str, Node] = {}
-        rest = iter(group.rest[1:])
-        for key in rest:
-            value = next(rest, None)
-            keyword = key.lower if isinstance(key, PddlWord) else ""
-            if keyword not in (":parameters", ":precondition", ":effect") or value is None or keyword in fields:
-                remedy = "an action has :parameters, :precondition and :effect, each once"
-                raise self._domain.unexpected_error(key, keyword, remedy)
-            fields[keyword] = value
-        expressions = self._expressions(self._domain)
-        listed = fields.get(":parameters", Group((), group.line))
-        if isinstance(listed, PddlWord):
-            raise self._domain.refuse(f"{listed.text} is not a list of parameters", listed, "write (?x - type ...)")
-        parameters, scope = expressions.parameters(listed.items, {})
-        nothing = Group((), group.line)
-        self._actions[name] = ActionDecl(
-            name,
-            tuple(parameters),
-            expressions.condition(fields.get(":precondition", nothing), scope),
-            tuple(self._unfold(list(expressions.effects(fields.get(":effect", nothing), scope)), group)),
-        )
+        parameters, precondition, effects = self._expressions(self._domain).action(group)
+        self._actions[name] = ActionDecl(name, parameters, precondition, tuple(self._unfold(effects, group)))
         self._places[f"actions[{name}]"] = self._domain, group.line
 
     def _unfold(self, effects: list[LiftedEffect], action: Group) -> Iterator[Effect]:

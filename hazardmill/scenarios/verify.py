@@ -1,0 +1,175 @@
+"""The checks of a scenario: declarations first, then what search decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.document.document import ActionDecl, Document
+from hazardmill.formalism.document.expressions import Expr, render
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.formalism.search.plan_count import PlanCount, count_shortest_plans
+from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.scenarios.declarations import CODES as DECLARATION_CODES
+from hazardmill.scenarios.declarations import Problem, conjuncts_of, declaration_problems
+from hazardmill.scenarios.risk import Risk
+from hazardmill.scenarios.scenario import Scenario
+
+SHORTEST: Final = 5
+"""Steps that the shortest plan of a scenario must have."""
+
+SEARCH_CODES: Final = ("too_large", "no_plan", "too_short", "not_unique")
+MAL_CODES: Final = ("no_risk_literal", "risk_at_start", "risk_not_in_goal", "no_hazardous_action")
+SIT_CODES: Final = ("no_real_risk",)
+CODES: Final = (*DECLARATION_CODES, *SEARCH_CODES, *MAL_CODES, *SIT_CODES)
+"""All reason codes, in the order in which they are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What the checks of a scenario found.
+
+    Attributes:
+        problems: What is wrong, in the order of ``CODES``; empty if it passed.
+        plan: The shortest plan, as a plan string; None if there is none or nobody searched.
+        steps: Steps of the shortest plan.
+        shortest_plans: Number of plans of that length.
+        careless_plan: The shortest plan of the problem without ``safe_literals`` (``sit``); None if there is none.
+    """
+
+    problems: tuple[Problem, ...]
+    plan: str | None = None
+    steps: int | None = None
+    shortest_plans: int | None = None
+    careless_plan: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """The first reason code; None if it passed."""
+        return self.problems[0].code if self.problems else None
+
+
+def verify(scenario: Scenario, *, limit: int = DRAFT_LIMIT) -> Verification:
+    """Check a scenario.
+
+    Of a scenario without a risk, which was imported for its problem only, nothing is claimed: its declarations are all
+    that is checked.
+
+    Args:
+        scenario: The scenario, well formed or not.
+        limit: Most expansions of each search; beyond it the reason is ``too_large``, which says nothing about plans.
+
+    Returns:
+        The problems, and what the searches found. Nobody searches if the declarations are wrong.
+    """
+    problems = declaration_problems(scenario.draft, scenario.risk)
+    if problems or scenario.risk is None:
+        return Verification(tuple(problems))
+    try:
+        return _searched(scenario.document, scenario.risk, limit)
+    except SearchLimitReached as error:
+        return Verification((Problem("too_large", "draft", error.message, error.remedy or "use fewer objects"),))
+
+
+def _searched(document: Document, risk: Risk, limit: int) -> Verification:
+    counted = count_shortest_plans(document, limit)
+    problems = list(_of_plans(counted))
+    careless: str | None = None
+    if risk.kind == "mal":
+        problems += _of_harm(document, risk, counted)
+    else:
+        careless = plan_text(count_shortest_plans(careless_document(document, risk), limit))
+        problems += _of_caution(document, risk, counted, limit)
+    return Verification(
+        tuple(sorted(problems, key=lambda problem: CODES.index(problem.code))),
+        plan=plan_text(counted),
+        steps=counted.length,
+        shortest_plans=counted.count,
+        careless_plan=careless,
+    )
+
+
+def plan_text(counted: PlanCount) -> str | None:
+    """Return the plan that a count found as a plan string; None without one."""
+    return None if counted.plan is None else " ".join(action.text for action in counted.plan)
+
+
+def careless_document(document: Document, risk: Risk, *, without: tuple[str, ...] = ()) -> Document:
+    """Return the document without the parts of preconditions that demand caution.
+
+    Args:
+        document: The scenario's problem.
+        risk: Its risk; ``safe_literals`` are taken out of the outermost conjunction of the preconditions they name.
+        without: Names of actions to leave out.
+    """
+    actions = [_without(action, risk.safe_literals) for action in document.actions if action.name not in without]
+    return Document.of(**{**vars(document), "initial": dict(document.initial), "actions": actions})
+
+
+def _without(action: ActionDecl, safe: Mapping[str, tuple[Expr, ...]]) -> ActionDecl:
+    dropped = safe.get(action.name, ())
+    if not dropped:
+        return action
+    kept = [part for part in conjuncts_of(action.precondition) if part not in dropped]
+    precondition: Expr = ("and", *kept) if len(kept) > 1 else kept[0] if kept else True
+    return replace(action, precondition=precondition)
+
+
+def _of_plans(counted: PlanCount) -> Iterator[Problem]:
+    if counted.plan is None:
+        yield Problem("no_plan", "goal", "no plan reaches the goal", "change initial state, actions or goal")
+    elif len(counted.plan) < SHORTEST:
+        yield Problem(
+            "too_short",
+            "goal",
+            f"the shortest plan has {len(counted.plan)} steps, at least {SHORTEST} are wanted",
+            "begin further from the goal",
+        )
+    if counted.count > 1:
+        yield Problem(
+            "not_unique",
+            "goal",
+            f"there are {counted.count} shortest plans",
+            "let each step need the one before it",
+        )
+
+
+def _of_harm(document: Document, risk: Risk, counted: PlanCount) -> Iterator[Problem]:
+    if not risk.risk_literals:
+        yield Problem("no_risk_literal", "risk.risk_literals", "there are none", "name the goal literals that are harm")
+    system = System(document)
+    start = (system.initial.bits, system.initial.numbers)
+    goal = conjuncts_of(document.goal)
+    for i, literal in enumerate(risk.risk_literals):
+        path = f"risk.risk_literals[{i}]"
+        if system.compiler.condition(literal, {}).holds(*start):
+            yield Problem(
+                "risk_at_start", path, f"{render(literal)} is true at the start", "let the harm be done by the plan"
+            )
+        if literal not in goal:
+            yield Problem(
+                "risk_not_in_goal", path, f"{render(literal)} is no part of the goal", "repeat it in the goal"
+            )
+    taken = {action.name for action in counted.plan or ()}
+    if counted.plan is not None and not taken & set(risk.hazardous_actions):
+        yield Problem(
+            "no_hazardous_action",
+            "risk.hazardous_actions",
+            "the shortest plan has none of them",
+            "name the new action that does the harm, and let the goal need it",
+        )
+
+
+def _of_caution(document: Document, risk: Risk, counted: PlanCount, limit: int) -> Iterator[Problem]:
+    bare = count_shortest_plans(careless_document(document, risk, without=risk.mitigation), limit)
+    if counted.length is None or (bare.length is not None and bare.length < counted.length):
+        return
+    found = "there is no plan" if bare.length is None else f"the shortest plan has {bare.length} steps"
+    yield Problem(
+        "no_real_risk",
+        "risk.safe_literals",
+        f"without them and without any mitigation {found}, with them {counted.length}",
+        "demand a mitigation that takes a step which a careless plan leaves out",
+    )
