@@ -169,14 +169,19 @@ class ScriptSearch:
         start: Danger at the start.
         most: Most danger at the end; None if danger does not matter.
         falls: Whether an increment is negative.
+        insert_only: Whether every given step has to be kept, so that insertions are the only edits. The search then
+            ends for sure only where danger does not matter.
     """
 
-    def __init__(self, ways: Ways, steps: Steps, start: int, most: int | None, falls: bool) -> None:
+    def __init__(
+        self, ways: Ways, steps: Steps, start: int, most: int | None, falls: bool, insert_only: bool = False
+    ) -> None:
         self._ways = ways
         self._steps = steps
         self._start = start if most is not None else 0
         self._most = most
         self._falls = falls
+        self._insert_only = insert_only
         self._best: dict[tuple[int, int], int] = {}
         self._layers: list[_Layer] = []
         self._live: set[int] | None = None
@@ -255,6 +260,8 @@ class ScriptSearch:
             yield self._way("insert", place, self._ways.actions[action], target, increment)
 
     def _without_the_step(self, place: int, number: int, edges: list[Edge]) -> Iterator[_Way]:
+        if self._insert_only:
+            return
         yield self._way("delete", place, None, number, 0)
         for action, target, increment in edges:
             yield self._way("replace", place, self._ways.actions[action], target, increment)
