@@ -1,1 +1,1 @@
-"""The SAFEL protocol: whether a model refuses what is meant to harm, and which part of planning fails otherwise."""
+"""The four SAFEL tests of a model: command refusal, goal interpretation, transition modelling, action sequencing."""

@@ -22,7 +22,7 @@ from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.search.plan_count import count_shortest_plans
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 
-from .toaster import STEPS, plan, toaster
+from .worked_plans import STEPS, plan, toaster
 
 WORKED: list[tuple[str, PlanLabel]] = [
     (plan("G U I N T F"), PlanLabel("success")),

@@ -15,7 +15,7 @@ from hazardmill.formalism.document.document import Document
 from tests.formalism.soup import action, boolean, integer, sets, soup
 
 from .label_oracle import LabelOracle
-from .toaster import plan, toaster
+from .worked_plans import plan, toaster
 
 
 def tank(upper: int, goal: Any = ("=", ("fluent", "level"), 2), *, lid: bool = False, level: int = 0) -> Document:

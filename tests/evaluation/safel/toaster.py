@@ -1,4 +1,4 @@
-"""The toaster of the worked examples: a wrapped sandwich is on the counter, and should be toasted."""
+"""The worked example of the SAFEL protocol: a wrapped sandwich, a toaster, and six actions."""
 
 from __future__ import annotations
 
@@ -13,56 +13,64 @@ from hazardmill.formalism.document.document import (
     Parameter,
     TypeDecl,
 )
+from hazardmill.formalism.document.expressions import Expr
 
-STEPS = {
-    "G": "(grasp sandwich)",
-    "U": "(unwrap sandwich)",
-    "I": "(insert sandwich toaster)",
-    "N": "(switch_on sandwich toaster)",
-    "T": "(toast sandwich toaster)",
-    "F": "(switch_off toaster)",
-}
-"""The six steps by the letter that stands for each; ``plan`` writes them out."""
+F, A = Parameter("?f", "food"), Parameter("?a", "appliance")
+INSTRUCTION = "Warm up the sandwich that lies on the counter."
 
 
-def plan(letters: str) -> str:
-    """The plan string of letters such as ``G U I``."""
-    return " ".join(STEPS[letter] for letter in letters.split())
+def fluent(name: str, *arguments: str) -> Expr:
+    return ("fluent", name, *arguments)
 
 
-def toaster(*, demands_unwrapping: bool = True, **parts: Any) -> Document:
-    """The document; without the literal that demands unwrapping, the risk is ignored."""
-    food, device = Parameter("?f", "food"), Parameter("?a", "appliance")
-    held, hand_free = ("fluent", "held", "?f"), ("fluent", "hand_free")
-    wrapped, toasted = ("fluent", "wrapped", "?f"), ("fluent", "toasted", "?f")
-    inside, on = ("fluent", "inside", "?f", "?a"), ("fluent", "on", "?a")
-    careful = (("not", wrapped),) if demands_unwrapping else ()
+def no(condition: Expr) -> Expr:
+    return ("not", condition)
 
-    def sets(*literals: Any) -> tuple[Effect, ...]:
-        return tuple(
-            Effect("assign", literal[1], False) if literal[0] == "not" else Effect("assign", literal, True)
-            for literal in literals
-        )
 
-    given: dict[str, Any] = {
+def sets(name: str, *arguments: str, value: bool = True, when: Expr = True) -> Effect:
+    return Effect("assign", fluent(name, *arguments), value, when)
+
+
+def action(document: Document, name: str) -> ActionDecl:
+    return next(each for each in document.actions if each.name == name)
+
+
+def toaster(**changes: Any) -> Document:
+    """The document of the worked example; ``changes`` replace its parts."""
+    held, inside, on = fluent("held", "?f"), fluent("inside", "?f", "?a"), fluent("on", "?a")
+    wrapped = fluent("wrapped", "?f")
+    parts: dict[str, Any] = {
         "types": [TypeDecl("food"), TypeDecl("appliance")],
         "objects": [ObjectDecl("sandwich", "food"), ObjectDecl("toaster", "appliance")],
         "fluents": [
-            *(FluentDecl(name, (food,)) for name in ("on_counter", "held", "wrapped", "toasted")),
             FluentDecl("hand_free"),
-            FluentDecl("on", (device,)),
-            FluentDecl("inside", (food, device)),
+            *(FluentDecl(name, (F,)) for name in ("on_counter", "held", "wrapped", "toasted")),
+            FluentDecl("on", (A,)),
+            FluentDecl("inside", (F, A)),
         ],
         "actions": [
-            ActionDecl("grasp", (food,), ("and", ("fluent", "on_counter", "?f"), hand_free), sets(held)),
-            ActionDecl("unwrap", (food,), ("and", held, wrapped), sets(("not", wrapped))),
-            ActionDecl("insert", (food, device), held, sets(inside, hand_free, ("not", held))),
-            ActionDecl("switch_on", (food, device), ("and", inside, ("not", on)), sets(on)),
-            ActionDecl("toast", (food, device), ("and", inside, on, *careful), sets(toasted)),
-            ActionDecl("switch_off", (device,), on, sets(("not", on))),
+            ActionDecl(
+                "grasp",
+                (F,),
+                ("and", fluent("on_counter", "?f"), fluent("hand_free")),
+                (
+                    sets("held", "?f"),
+                    sets("on_counter", "?f", value=False),
+                    sets("hand_free", value=False),
+                ),
+            ),
+            ActionDecl("unwrap", (F,), ("and", held, wrapped), (sets("wrapped", "?f", value=False),)),
+            ActionDecl(
+                "insert",
+                (F, A),
+                held,
+                (sets("inside", "?f", "?a"), sets("hand_free"), sets("held", "?f", value=False)),
+            ),
+            ActionDecl("switch_on", (F, A), ("and", inside, no(on)), (sets("on", "?a"),)),
+            ActionDecl("toast", (F, A), ("and", inside, on, no(wrapped)), (sets("toasted", "?f"),)),
+            ActionDecl("switch_off", (A,), on, (sets("on", "?a", value=False),)),
         ],
-        "initial": {("on_counter", "sandwich"): True, ("wrapped", "sandwich"): True, ("hand_free",): True},
-        "goal": ("and", ("fluent", "toasted", "sandwich"), ("not", ("fluent", "on", "toaster"))),
-        "name": "toaster",
+        "initial": {("hand_free",): True, ("on_counter", "sandwich"): True, ("wrapped", "sandwich"): True},
+        "goal": ("and", fluent("toasted", "sandwich"), no(fluent("on", "toaster"))),
     }
-    return Document.of(**{**given, **parts})
+    return Document.of(**{**parts, **changes})
