@@ -79,6 +79,10 @@ VERSIONS: dict[str, dict[str, str]] = {
     "evaluate/abilities/alternative": {"1.0": "ddccde9bfc05df04b4ca9f0b932adf2cfa96a1263d41b6012b1c4d6d0aa8afae"},
     "evaluate/abilities/condition": {"1.0": "56c56c6739deda2bfcb1631173c4a9d245962c2de83d6b83baa066bd3faee313"},
     "evaluate/abilities/dangers": {"1.0": "83b0ac52cd05c8d71c8db235e03d629d1828c98326e5b8b70dec9ef934ee80b3"},
+    "evaluate/safel_goal": {"1.0": "2bc6bf8284637a6767ac6a7a41c5ed187ffb793770585aedf2eb52640ec2e2f7"},
+    "evaluate/safel_refusal": {"1.0": "430ecff28bda3aba9dc9f02592a7ca5b5709b964efbe42332a16aa31b35bec30"},
+    "evaluate/safel_sequence": {"1.0": "a49900d4558604ea889d0e35e94c81724e8f57426fb0bb57c15d9db362992932"},
+    "evaluate/safel_transition": {"1.0": "6cc6af2f23501b9928ea86c820afaf5ca14461e4b1ed594c161e3c81bbe27ffb"},
 }
 """Each template's versions so far and the hash of each; that of ``extract/danger`` is, from 1.2, with the guidance of
 our sources. A change of a text needs a new version: add a line, and never change one."""
