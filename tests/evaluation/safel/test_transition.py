@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from hazardmill.formalism.document.document import (
     ObjectDecl,
     Parameter,
 )
-from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.expressions import Expr, substitute
 from hazardmill.formalism.formats.pddl.reader import read_pddl
 from tests.evaluation.safel.toaster import A, F, action, fluent, no, sets, toaster
 
@@ -147,39 +148,87 @@ def test_these_are_not(left: Expr, right: Expr) -> None:
     assert normal_condition(left, PLACES) != normal_condition(right, PLACES)
 
 
-FLUENTS = st.sampled_from([INSIDE, ON, WRAPPED, fluent("hand_free"), fluent("held", "sandwich")])
+OBJECTS = {"food": ("sandwich", "bun"), "appliance": ("toaster",), "tool": ()}
+GROUND = [
+    fluent("hand_free"),
+    *(fluent("wrapped", food) for food in OBJECTS["food"]),
+    *(fluent("near", left, right) for left in OBJECTS["food"] for right in OBJECTS["food"]),
+]
+ARGUMENTS = st.sampled_from(["sandwich", "bun", "?x", "?y"])
+
+
+def _quantified(head: str, variables: tuple[tuple[str, str], ...], body: Expr) -> Expr:
+    return (head, variables, body)
+
+
 CONDITIONS: st.SearchStrategy[Expr] = st.recursive(
-    st.one_of(st.booleans(), FLUENTS),
+    st.one_of(
+        st.booleans(),
+        st.just(fluent("hand_free")),
+        st.builds(lambda arg: fluent("wrapped", arg), ARGUMENTS),
+        st.builds(lambda left, right: fluent("near", left, right), ARGUMENTS, ARGUMENTS),
+        st.builds(lambda left, right: ("same", left, right), ARGUMENTS, ARGUMENTS),
+    ),
     lambda inner: st.one_of(
         st.builds(no, inner),
         st.builds(lambda head, parts: (head, *parts), st.sampled_from(["and", "or"]), st.lists(inner, max_size=3)),
         st.builds(lambda left, right: ("imply", left, right), inner, inner),
+        st.builds(
+            _quantified,
+            st.sampled_from(["forall", "exists"]),
+            st.sampled_from([(("?x", "food"),), (("?x", "food"), ("?y", "food")), (("?y", "tool"),)]),
+            inner,
+        ),
     ),
     max_leaves=8,
 )
 
 
-def holds(expr: Expr, true: frozenset[Expr]) -> bool:
-    """Whether a condition without quantifiers holds, in as few words as possible."""
+def holds(expr: Expr, true: frozenset[Expr], bound: dict[str, str], level: int = 1) -> bool:
+    """Whether a condition holds, as written or in normal form, in as few words as possible."""
     if isinstance(expr, bool):
         return expr
     head, *parts = expr
     if head in ("and", "or"):
-        return (all if head == "and" else any)(holds(part, true) for part in parts)
+        return (all if head == "and" else any)(holds(part, true, bound, level) for part in parts)
     if head == "imply":
-        return not holds(parts[0], true) or holds(parts[1], true)
-    return not holds(parts[0], true) if head == "not" else expr in true
+        return not holds(parts[0], true, bound, level) or holds(parts[1], true, bound, level)
+    if head == "not":
+        return not holds(parts[0], true, bound, level)
+    if head == "same":
+        return bound.get(parts[0], parts[0]) == bound.get(parts[1], parts[1])
+    if head == "fluent":
+        return fluent(parts[0], *(bound.get(arg, arg) for arg in parts[1:])) in true
+    # A normal form binds one variable at a time, named by its place.
+    variables = ((f"?{level}", parts[0]),) if isinstance(parts[0], str) else parts[0]
+    choices = itertools.product(*(OBJECTS[type_] for _, type_ in variables))
+    names = [name for name, _ in variables]
+    inner = level + len(variables)
+    found = (holds(parts[1], true, {**bound, **dict(zip(names, things, strict=True))}, inner) for things in choices)
+    return all(found) if head == "forall" else any(found)
 
 
-@given(condition=CONDITIONS, true=st.frozensets(FLUENTS))
-def test_a_normal_form_means_the_same(condition: Expr, true: frozenset[Expr]) -> None:
-    assert holds(normal_condition(condition, {}), true) == holds(condition, true)
+@given(condition=CONDITIONS, true=st.frozensets(st.sampled_from(GROUND)), outer=st.sampled_from(OBJECTS["food"]))
+def test_a_normal_form_means_the_same(condition: Expr, true: frozenset[Expr], outer: str) -> None:
+    places = {"?x": "#1", "?y": "#2"}
+    normal = normal_condition(condition, places)
+    assert holds(normal, true, {"#1": outer, "#2": "bun"}) == holds(condition, true, {"?x": outer, "?y": "bun"})
 
 
 @given(condition=CONDITIONS)
-def test_a_normal_form_is_its_own(condition: Expr) -> None:
-    once = normal_condition(condition, {})
-    assert normal_condition(once, {}) == once
+def test_order_and_double_negations_make_no_difference(condition: Expr) -> None:
+    def turned(expr: Expr) -> Expr:
+        if isinstance(expr, bool) or expr[0] in ("fluent", "same"):
+            return no(no(expr))
+        if expr[0] in ("forall", "exists"):
+            renamed = tuple((f"{name}-2", type_) for name, type_ in expr[1])
+            binding = {name: f"{name}-2" for name, _ in expr[1]}
+            return (expr[0], renamed, substitute(turned(expr[2]), binding))
+        if expr[0] == "imply":
+            return ("or", turned(expr[2]), no(turned(expr[1])))
+        return (expr[0], *map(turned, reversed(expr[1:])))
+
+    assert normal_condition(turned(condition), {}) == normal_condition(condition, {})
 
 
 # Conditional effects and forall
