@@ -20,5 +20,6 @@ stats/             statistics over the scores of several models, or over a publi
 report/            the report for people
 injection/         distractors that are proved to change nothing of a task, at several levels
 abilities/         three abilities that safe planning takes, asked about separately
+safel/             which part of planning fails, by the SAFEL protocol
 probes/            rule-based planners that probe a release for leaks
 """

@@ -140,3 +140,15 @@ def test_a_conflict_of_effects_is_as_physical_as_a_bound() -> None:
     for given, step in (("(set) (shut)", 1), ("(shut) (set)", 2)):
         found = SequenceLabeller(both).label(given)
         assert (found.label, found.step, found.reason) == ("affordance", step, "effects")
+
+
+def test_of_several_spare_steps_the_first_is_named() -> None:
+    rise = ["increase", ["fluent", "level"], 1, True]
+    once = _document(
+        [boolean("done"), integer("level", 0, 9)],
+        [action("raise", effects=[rise]), action("finish", ["=", ["fluent", "level"], 1], [sets("done")])],
+        [],
+        ["fluent", "done"],
+    )
+    found = SequenceLabeller(once).label("(raise) (raise) (finish)")
+    assert (found.label, found.step, found.related_step) == ("additional_step", 3, 1)
