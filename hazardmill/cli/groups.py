@@ -23,6 +23,10 @@ from hazardmill.cli.lazy import LazyGroup
             "Write report.html, report.md with figures, leaderboard.json and leaderboard.md.",
         ),
         "run": ("hazardmill.cli.evaluate.run:run", "Ask a language model for plans, and score them."),
+        "safel": (
+            "hazardmill.cli.evaluate.safel:safel",
+            "Test whether a model refuses harmful commands, and where planning fails under risk.",
+        ),
         "score": ("hazardmill.cli.evaluate.run:score", "Score plans or answers from a file, without asking a model."),
         "stats": (
             "hazardmill.cli.evaluate.stats:stats",

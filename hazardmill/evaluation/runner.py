@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
 
@@ -57,6 +57,19 @@ _ASKED_BY: Final = "asked_by"
 
 OnTask = Callable[[EvaluationTask], None]
 """Called after each task, once all its answers have arrived."""
+
+
+class AskedAbout(Protocol):
+    """What progress is counted in."""
+
+    @property
+    def variant(self) -> str | None:
+        """What was changed in it; None if it counts as a task of its own."""
+        ...
+
+
+OnPiece = Callable[[AskedAbout], None]
+"""Called after each thing that was asked about, once all its answers have arrived."""
 
 Piece = TypeVar("Piece")
 """The unit of work of a run: a task, or a task with questions about it."""

@@ -89,7 +89,7 @@ class Draft:
                     action.name,
                     action.parameters,
                     action.precondition,
-                    tuple(LiftedEffect(e.operation, e.target, e.value, e.condition) for e in action.effects),
+                    tuple(map(LiftedEffect.of, action.effects)),
                 )
                 for action in document.actions
             ),

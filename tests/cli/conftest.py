@@ -16,6 +16,7 @@ from evaluation.scripted_models import ScriptedModels
 from hazardmill.cli.main import main
 from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.runner import Evaluation
+from hazardmill.evaluation.safel.run import SafelRun
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.settings import NO_SETTINGS, PREFIX
 from tests.figures_once import _figures_once as _figures_once
@@ -111,6 +112,10 @@ def models(monkeypatch: pytest.MonkeyPatch) -> ScriptedModels:
     A command has no argument for the resources of a run; they are given where it names the class of its run.
     """
     models = ScriptedModels()
-    for name, run in (("run.Evaluation", Evaluation), ("abilities.AbilityRun", AbilityRun)):
+    for name, run in (
+        ("run.Evaluation", Evaluation),
+        ("abilities.AbilityRun", AbilityRun),
+        ("safel.SafelRun", SafelRun),
+    ):
         monkeypatch.setattr(f"hazardmill.cli.evaluate.{name}", partial(run, resources=models.resources))
     return models

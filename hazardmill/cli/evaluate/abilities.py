@@ -85,7 +85,7 @@ def abilities(
         tasks, configure_planner(model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
     folder = out or Path("evaluations") / run.run_id
-    table = answer_all(run, tasks, folder, store_path, quiet=as_json, wait=wait)
+    table = answer_all(run, tasks.released, tasks.name, folder, store_path, quiet=as_json, wait=wait)
     found, summary = write_abilities(table, tasks, run, folder, cluster=cluster, resamples=resamples, seed=seed)
     if as_json:
         print_json({**summary, "folder": str(folder)})

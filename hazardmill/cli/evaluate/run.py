@@ -150,7 +150,7 @@ def run(
     chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
-    table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json, wait=wait)
+    table = answer_all(evaluation, tasks.released, tasks.name, folder, store_path, quiet=as_json, wait=wait)
     made = {"release": released.release, "decided_by": evaluation.decided_by}
     if isinstance(tasks, InjectedTasks):
         made["injection"] = tasks.describe()

@@ -25,12 +25,10 @@ from hazardmill.errors import (
     StoreLocked,
 )
 from hazardmill.evaluation.abilities.run import AbilityRun
-from hazardmill.evaluation.injection.tasks import InjectedTasks
-from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.results_files import check_out
-from hazardmill.evaluation.runner import Evaluation
+from hazardmill.evaluation.runner import AskedAbout, Evaluation
+from hazardmill.evaluation.safel.run import SafelRun
 from hazardmill.evaluation.score_file import check_read
-from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.llm.client import Retry
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
@@ -40,23 +38,27 @@ _EVERY_S: Final = 3.0
 
 
 def answer_all(
-    evaluation: Evaluation | AbilityRun,
-    tasks: ReleasedTasks | InjectedTasks,
+    evaluation: Evaluation | AbilityRun | SafelRun,
+    total: int,
+    name: str,
     folder: Path,
     path: Path | None,
     *,
     quiet: bool,
     wait: bool = False,
+    what: str = "tasks",
 ) -> pa.Table:
     """Work through an evaluation whose rows and figures will be written to a folder.
 
     Args:
         evaluation: What is asked.
-        tasks: What it is asked about.
+        total: Number of tasks or scenarios that it is asked about.
+        name: What to call them.
         folder: Where rows and figures will be written; it is checked before anything is paid for.
         path: The store, created if missing; None for that of the settings.
         quiet: Whether to print no progress.
         wait: Whether to wait for requests that were sent together.
+        what: The word for what is counted.
 
     Returns:
         The result rows, in the schema of that kind of evaluation.
@@ -69,23 +71,30 @@ def answer_all(
     check_out(folder, evaluation.run_id)
     store = open_store(path, create=True)
     if not quiet:
-        click.echo(printable(f"run {evaluation.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
-    table = work_through(evaluation, store, tasks.released, quiet=quiet, wait=wait)
+        click.echo(printable(f"run {evaluation.run_id}: {total} {what} of {name}"), err=True)
+    table = work_through(evaluation, store, total, quiet=quiet, wait=wait, what=what)
     check_read(table, store, evaluation.run_id)
     return table
 
 
 def work_through(
-    evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool, wait: bool = False
+    evaluation: Evaluation | AbilityRun | SafelRun,
+    store: Store,
+    total: int,
+    *,
+    quiet: bool,
+    wait: bool = False,
+    what: str = "tasks",
 ) -> pa.Table:
     """Ask and score, with a line of progress every few seconds.
 
     Args:
         evaluation: What is asked.
         store: Where the ledger and the rows are.
-        total: Tasks, for the progress.
+        total: Tasks or scenarios, for the progress.
         quiet: Whether to print no progress.
         wait: Whether to wait for requests that were sent together.
+        what: The word for what is counted.
 
     Returns:
         The result rows, in the schema of that kind of evaluation.
@@ -94,12 +103,14 @@ def work_through(
         RunStopped: Interrupted, out of money, or the disk refused; the same command resumes.
         ProviderError: The provider cannot be asked; likewise.
     """
-    progress = _Progress(total, quiet)
+    progress = _Progress(total, quiet, what)
     with _resumable(evaluation.run_id):
         return asyncio.run(_work(evaluation, store, progress, wait))
 
 
-async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Progress, wait: bool) -> pa.Table:
+async def _work(
+    evaluation: Evaluation | AbilityRun | SafelRun, store: Store, progress: _Progress, wait: bool
+) -> pa.Table:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends it as Ctrl-C does: stopped, resumable.
@@ -134,16 +145,17 @@ def _resumable(run_id: str) -> Iterator[None]:
 class _Progress:
     """Prints on standard error how many tasks are done."""
 
-    def __init__(self, total: int, quiet: bool) -> None:
+    def __init__(self, total: int, quiet: bool, what: str) -> None:
         self._total = total
+        self._what = what
         self._quiet = quiet
         self._done = 0
         self._last = time.monotonic()
 
-    def task(self, task: EvaluationTask) -> None:
+    def task(self, task: AskedAbout) -> None:
         """Count a task; its twin does not count."""
         self._done += task.variant is None
-        self._say(f"{self._done}/{self._total} tasks")
+        self._say(f"{self._done}/{self._total} {self._what}")
 
     def retry(self, retry: Retry) -> None:
         """Report that a request waits for another attempt."""

@@ -10,12 +10,10 @@ import click
 
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import HazardmillError, PlanningInputError
+from hazardmill.evaluation.safel.scenario_set import derived
 from hazardmill.release.read.release import load_release
-from hazardmill.release.read.task import ReleasedTask
-from hazardmill.scenarios.derive import derive as derive_scenario
 from hazardmill.scenarios.folder import write_scenario
 from hazardmill.scenarios.risk import KINDS, Kind
-from hazardmill.scenarios.scenario import Scenario
 
 
 @click.command(epilog="Example: hazardmill scenario derive --release releases/1.0.0 --kind sit --out scenarios")
@@ -37,7 +35,8 @@ def derive(folder: Path, kind: Kind, split: str | None, out: Path, as_json: bool
     counts: Counter[str] = Counter()
     for task in load_release(folder).tasks(split):
         try:
-            write_scenario(out, _derived(task, kind))
+            (made,) = derived(task, (kind,))
+            write_scenario(out, made)
             counts["derived"] += 1
         except PlanningInputError:
             counts["graded"] += 1
@@ -56,24 +55,3 @@ def derive(folder: Path, kind: Kind, split: str | None, out: Path, as_json: bool
         )
     if left_out:
         sys.exit(1)
-
-
-def _derived(task: ReleasedTask, kind: Kind) -> Scenario:
-    return derive_scenario(
-        task.document,
-        kind,
-        f"{task.task_id}-{kind}",
-        robot_task=str(task.row["robot_task"]),
-        result_of_danger=str(task.row["result_of_danger"]),
-        entity_in_danger=str(task.row["entity_in_danger"]),
-        origin={
-            "task_id": task.task_id,
-            "record_id": task.record_id,
-            "source": task.source,
-            "split": task.split,
-            "licence": task.licence,
-            "attribution": task.attribution,
-            "share_alike": task.share_alike,
-            "answered_by": list(task.answered_by),
-        },
-    )

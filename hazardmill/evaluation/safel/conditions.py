@@ -15,6 +15,7 @@ from hazardmill.errors import DocumentError, SearchLimitReached
 from hazardmill.evaluation.safel.trees import AnswerPart, Tree, answer_parts
 from hazardmill.formalism.document.document import ROOT_TYPE, Document, Operation, Parameter
 from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.text.printable import printable
 
 T = TypeVar("T")
@@ -27,25 +28,6 @@ MOST_LETTERS: Final = 80
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,12}\Z")
 _OPERATIONS: Final[dict[str, Operation]] = {"assign": "assign", "increase": "increase", "decrease": "decrease"}
-
-
-@dataclass(frozen=True, slots=True)
-class LiftedEffect:
-    """One effect of an action, with the variables of the ``forall`` around it.
-
-    Attributes:
-        variables: The variables that ``forall`` binds; empty without one.
-        condition: When the effect happens, read before the action; true for an unconditional effect.
-        target: A fluent with its arguments: parameters of the action, variables and objects.
-        value: True or false for a Boolean fluent, an integer term for an integer one.
-        operation: ``assign``, ``increase`` or ``decrease``; Boolean fluents can only be assigned.
-    """
-
-    variables: tuple[Parameter, ...]
-    condition: Expr
-    target: Expr
-    value: Expr
-    operation: Operation = "assign"
 
 
 @dataclass(frozen=True)
@@ -197,18 +179,18 @@ class ConditionReader:
             yield from self._effects(operands[1], inner_scope, (*variables, *more), condition)
         elif lower == "not":
             _check_count(tree, operands, 1)
-            yield LiftedEffect(variables, condition, self._atom(operands[0], scope), False)
+            yield LiftedEffect("assign", self._atom(operands[0], scope), False, condition, variables)
         elif lower in _OPERATIONS:
             _check_count(tree, operands, 2)
             target, value = self._atom(operands[0], scope), self._term(operands[1], scope)
-            yield LiftedEffect(variables, condition, target, value, _OPERATIONS[lower])
+            yield LiftedEffect(_OPERATIONS[lower], target, value, condition, variables)
         elif lower in ("or", "imply", "exists") or lower in COMPARISONS:
             raise DocumentError(f"{lower} is no effect")
         elif self._is_list_of_names(head, operands):
             for each in (head, *operands):
-                yield LiftedEffect(variables, condition, self._atom(each, scope), True)
+                yield LiftedEffect("assign", self._atom(each, scope), True, condition, variables)
         else:
-            yield LiftedEffect(variables, condition, self._atom(tree, scope), True)
+            yield LiftedEffect("assign", self._atom(tree, scope), True, condition, variables)
 
     def _is_list_of_names(self, head: str, operands: tuple[Tree, ...]) -> bool:
         """Return whether a JSON list of words is a list of fluents without parameters, rather than one fluent."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from hazardmill.evaluation.safel.conditions import LiftedEffect
 from hazardmill.formalism.document.document import Parameter
 from hazardmill.formalism.document.expressions import (
     COMPARISONS,
@@ -22,6 +21,7 @@ from hazardmill.formalism.document.expressions import (
     substitute,
     walk,
 )
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 
 _TURNED = {">": "<", ">=": "<="}
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import DocumentError
-from hazardmill.evaluation.safel.conditions import LiftedEffect, objects_of_type
+from hazardmill.evaluation.safel.conditions import objects_of_type
 from hazardmill.evaluation.safel.refusal import CommandKind
 from hazardmill.evaluation.safel.transition import Asked
 from hazardmill.formalism.document.document import ActionDecl, Atom, Document, Parameter
 from hazardmill.formalism.document.expressions import Expr, render
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.formalism.formats.pddl.names import pddl_names
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
@@ -196,11 +197,7 @@ def effects_text(action: ActionDecl, lifted: Sequence[LiftedEffect] | None = Non
         action: The action.
         lifted: Its effects as they were written; None to take those of the action.
     """
-    given = (
-        [LiftedEffect((), each.condition, each.target, each.value, each.operation) for each in action.effects]
-        if lifted is None
-        else lifted
-    )
+    given = map(LiftedEffect.of, action.effects) if lifted is None else lifted
     return "\n".join(map(_effect_text, given)) or "(and)"
 
 

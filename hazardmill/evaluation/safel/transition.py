@@ -12,8 +12,6 @@ truth; otherwise the ``forall`` of an answer is unfolded too.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +22,6 @@ from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, class
 from hazardmill.evaluation.safel.conditions import (
     AnswerNames,
     ConditionReader,
-    LiftedEffect,
     objects_of_type,
     read_likeliest,
 )
@@ -33,8 +30,9 @@ from hazardmill.evaluation.safel.pooling import mean_of
 from hazardmill.evaluation.safel.same_meaning import MOST_STATES, same_effects, same_precondition
 from hazardmill.evaluation.safel.trees import Tree
 from hazardmill.formalism.document.document import ActionDecl, Document, Effect
-from hazardmill.formalism.document.expressions import Expr, substitute
-from hazardmill.formalism.formats.pddl.expressions import MAX_UNFOLDED
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
+from hazardmill.formalism.formats.pddl.reader import MAX_UNFOLDED
 
 Asked = Literal["effects", "preconditions"]
 """What is asked for: effects of malicious scenarios (*risky effect*), preconditions of situational ones (*safe
@@ -147,8 +145,8 @@ def true_conditions(
     """
     if asked == "preconditions":
         return _precondition_parts(action, action.precondition)
-    given = [LiftedEffect((), each.condition, each.target, each.value, each.operation) for each in action.effects]
-    return _effect_parts(document, action, given if lifted is None else lifted)
+    given = map(LiftedEffect.of, action.effects) if lifted is None else lifted
+    return _effect_parts(document, action, given)
 
 
 def read_transition(
@@ -216,8 +214,7 @@ def score_transition(
     else:
         effects = read.effects or ()
         unfolded = list(_unfold(document, effects))
-        as_ground = [LiftedEffect((), each.condition, each.target, each.value, each.operation) for each in unfolded]
-        named = _effect_parts(document, action, as_ground if lifted is None else effects)
+        named = _effect_parts(document, action, map(LiftedEffect.of, unfolded) if lifted is None else effects)
         equal = named == true or same_effects(document, action, unfolded, limit)
     overlap = AnswerOverlap.of(named, true)
     return TransitionScore(action.name, new, read.asked, read.status, overlap, equal, read.undeclared)
@@ -266,14 +263,10 @@ def _effect_parts(document: Document, action: ActionDecl, effects: Iterable[Lift
 def _unfold(document: Document, effects: Iterable[LiftedEffect]) -> Iterator[Effect]:
     """Yield effects with their variables replaced by every object of their types."""
     for effect in effects:
-        domains = [objects_of_type(document, each.type) for each in effect.variables]
-        for things in itertools.product(*domains):
-            binding = {each.name: thing for each, thing in zip(effect.variables, things, strict=True)}
-            parts = (substitute(part, binding) for part in (effect.target, effect.value, effect.condition))
-            yield Effect(effect.operation, *parts)
+        yield from effect.unfold(lambda type_: objects_of_type(document, type_))
 
 
 def _check_unfolding(document: Document, effects: Sequence[LiftedEffect]) -> None:
-    count = sum(math.prod(len(objects_of_type(document, each.type)) for each in effect.variables) for effect in effects)
+    count = sum(effect.count(lambda type_: objects_of_type(document, type_)) for effect in effects)
     if count > MAX_UNFOLDED:
         raise DocumentError(f"the effects stand for over {MAX_UNFOLDED} ones", remedy="use fewer variables")

@@ -32,6 +32,11 @@ class LiftedEffect:
     condition: Expr = True
     variables: tuple[Parameter, ...] = ()
 
+    @classmethod
+    def of(cls, effect: Effect) -> LiftedEffect:
+        """Return an effect of a document as one without variables."""
+        return cls(effect.operation, effect.target, effect.value, effect.condition)
+
     def count(self, objects_of: Callable[[str], Sequence[str]]) -> int:
         """Return how many effects it unfolds into."""
         return math.prod(len(objects_of(variable.type)) for variable in self.variables)

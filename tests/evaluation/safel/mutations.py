@@ -20,7 +20,7 @@ from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System
 from tests.formalism import reference_tasks
 
-from .toaster import plan, toaster
+from .worked_plans import plan, toaster
 
 Gold = tuple[str, Document, str]
 """Name of a task, the task, a plan that succeeds."""

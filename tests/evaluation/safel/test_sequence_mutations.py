@@ -14,7 +14,7 @@ from tests.sizes import sized
 
 from .label_oracle import LabelOracle
 from .mutations import MUTATIONS, Gold, gold_of_behavior, gold_of_tasks, mutants, rendered, table_of
-from .toaster import plan, toaster
+from .worked_plans import plan, toaster
 
 POSSIBLE = {
     "one step deleted": {"additional_step", "wrong_temporal", "missing_step", "unmet_goal", "success"},

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from hazardmill.errors import DocumentError, NotExpressible
-from hazardmill.evaluation.safel.conditions import LiftedEffect
 from hazardmill.evaluation.safel.goal import true_goal
 from hazardmill.evaluation.safel.shown import (
     RiskKind,
@@ -26,6 +25,7 @@ from hazardmill.evaluation.safel.shown import (
 from hazardmill.evaluation.safel.transition import read_transition, score_transition, true_conditions
 from hazardmill.formalism.document.document import ActionDecl, Document, FluentDecl, ObjectDecl, Parameter
 from hazardmill.formalism.document.expressions import Expr, render
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from tests.evaluation.safel.toaster import INSTRUCTION, F, action, fluent, no, sets, toaster
 
 TOASTER = toaster()
@@ -133,8 +133,8 @@ def test_a_transition_prompt_shows_all_that_it_must(kind: RiskKind) -> None:
 def test_effects_are_shown_as_they_were_written_where_that_is_known() -> None:
     other = Parameter("?x", "food")
     lifted = [
-        LiftedEffect((), True, fluent("held", "?f"), True),
-        LiftedEffect((other,), no(("same", "?x", "?f")), fluent("held", "?x"), False),
+        LiftedEffect("assign", fluent("held", "?f"), True),
+        LiftedEffect("assign", fluent("held", "?x"), False, no(("same", "?x", "?f")), (other,)),
     ]
     text = user_text(transition_question(TOASTER, INSTRUCTION, "sit", "grasp", lifted))
     assert "Effects:\n(held ?f)\n(forall (?x - food) (when (not (= ?x ?f)) (not (held ?x))))\n</task>" in text

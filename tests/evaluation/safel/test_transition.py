@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.evaluation.abilities.answers import AnswerOverlap
-from hazardmill.evaluation.safel.conditions import LiftedEffect
 from hazardmill.evaluation.safel.normal_form import conjuncts, normal_condition, places_of
 from hazardmill.evaluation.safel.transition import (
     Asked,
@@ -30,6 +29,7 @@ from hazardmill.formalism.document.document import (
     Parameter,
 )
 from hazardmill.formalism.document.expressions import Expr, substitute
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.formalism.formats.pddl.reader import read_pddl
 from tests.evaluation.safel.toaster import A, F, action, fluent, no, sets, toaster
 
@@ -257,8 +257,8 @@ def test_what_stands_under_one_when_is_a_pair_each() -> None:
 def dropping() -> tuple[Document, list[LiftedEffect]]:
     """Grasping lets go of all other food: as a document has it, and as it was written."""
     lifted = [
-        LiftedEffect((), True, fluent("held", "?f"), True),
-        LiftedEffect((OTHER,), no(("same", "?other", "?f")), fluent("held", "?other"), False),
+        LiftedEffect("assign", fluent("held", "?f"), True),
+        LiftedEffect("assign", fluent("held", "?other"), False, no(("same", "?other", "?f")), (OTHER,)),
     ]
     unfolded = [
         Effect("assign", fluent("held", thing), False, no(("same", thing, "?f"))) for thing in ("sandwich", "bun")

@@ -1,0 +1,166 @@
+"""``hazardmill evaluate safel``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from hazardmill.cli.evaluate.options import asking_options, read_access
+from hazardmill.cli.evaluate.score import answer_all
+from hazardmill.cli.evaluate.words import render_turned_away
+from hazardmill.cli.options import json_option, print_json, store_option, wait_option
+from hazardmill.errors import RunWaiting, UsageError
+from hazardmill.evaluation.planner_access import configure_planner
+from hazardmill.evaluation.safel.figures import ALL, SafelFigures
+from hazardmill.evaluation.safel.run import SafelRun
+from hazardmill.evaluation.safel.scenario_set import read_set
+from hazardmill.evaluation.safel.sequence import TITLES
+from hazardmill.evaluation.safel.shown import SafelTest
+from hazardmill.evaluation.safel.summary import write_safel
+from hazardmill.reporting.estimates import render_interval
+from hazardmill.reporting.numbers import per_cent
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.estimate import Estimate
+from hazardmill.store_access import open_store
+from hazardmill.text.printable import printable
+
+ANYONE: Final = "openai/anyone"
+"""Name of whoever answers an exchange folder, if nobody says."""
+
+_TITLES: Final[Mapping[str, str]] = {
+    "recall_mal": "harmful commands refused",
+    "recall_sit": "harmless commands accepted",
+    "mean": "mean of both",
+    "over_refusal": "ordinary tasks refused",
+    "SR": "SR success",
+    "ER": "ER error",
+    "F": "F feasible on the task",
+    "S": "S safe on the task",
+    "SI": "SI safety intention on the task",
+    **{str(label): title for label, title in TITLES.items()},
+}
+
+
+@click.command(
+    epilog="Example: hazardmill evaluate safel --scenarios scenarios --test sequence --model openai/gpt-4o-mini"
+)
+@click.option(
+    "--scenarios",
+    "place",
+    required=True,
+    metavar="DIR|RELEASE",
+    help="Folder of scenarios, or a release: then both forms of its tasks.",
+)
+@click.option(
+    "--test",
+    type=click.Choice(["refusal", "goal", "transition", "sequence"]),
+    required=True,
+    help="Whether to act; what the goal is; what an action needs or does; a plan.",
+)
+@click.option("--model", help="Model to ask, as litellm names it; needed unless --exchange is given.")
+@click.option(
+    "--ordinary",
+    metavar="RELEASE",
+    help="With refusal: also ask about this release's tasks without any risk [default: RELEASE of --scenarios].",
+)
+@click.option(
+    "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per question."
+)
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of scenarios of each kind.")
+@asking_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for rows and figures [default: a folder in evaluations/, named by a hash of everything that "
+    "determines them].",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option(
+    "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Resamples of the bootstrap."
+)
+@store_option
+@wait_option
+@json_option
+def safel(
+    place: str,
+    test: SafelTest,
+    model: str | None,
+    ordinary: str | None,
+    samples: int,
+    limit: int | None,
+    temperature: float | None,
+    max_tokens: int | None,
+    replay: str | None,
+    out: Path | None,
+    seed: int,
+    resamples: int,
+    store_path: Path | None,
+    wait: bool,
+    as_json: bool,
+    **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
+) -> None:
+    """Test whether a model refuses harmful commands, and where planning fails under risk.
+
+    Writes safel.parquet, with a row per answer, prompts.jsonl with all questions, and summary.json. The command stops,
+    resumes, pays and replays as `evaluate run` does. With --exchange it asks nobody: it writes the requests, scores the
+    answers that are there, and continues when it is called again. docs/safel.md explains tests and figures.
+    """  # noqa: DOC501  # the docstring is the command's help
+    if model is None and asked.get("exchange") is None:
+        raise UsageError("nobody is named who answers", remedy="give --model, or --exchange with a folder")
+    scenarios = read_set(place, ordinary)
+    for error in scenarios.errors:
+        click.echo(printable(f"error: {error}"), err=True)
+    chosen, parameters = read_access(replay, temperature, max_tokens, asked)
+    run = SafelRun(scenarios, test, configure_planner(model or ANYONE, **chosen), samples, parameters, limit)
+    if not run.items:
+        raise UsageError(f"no scenario of {scenarios.name} is for --test {test}", remedy="name another test")
+    folder = out or Path("evaluations") / run.run_id
+    waiting: RunWaiting | None = None
+    missing = 0
+    try:
+        table = answer_all(
+            run, len(run.items), scenarios.name, folder, store_path, what="scenarios", quiet=as_json, wait=wait
+        )
+    except RunWaiting as error:
+        waiting = error
+        table, missing = asyncio.run(run.rows_so_far(open_store(store_path)))
+    found, summary = write_safel(table, run, folder, missing=missing, resamples=resamples, seed=seed)
+    if as_json:
+        print_json({**summary, "folder": str(folder)})
+    else:
+        for line in (
+            *(line for each in found for line in _lines(each)),
+            *render_turned_away(summary["turned_away"], table.num_rows),
+            *((f"{missing} questions have no answer yet",) * (missing > 0)),
+            f"digest: {summary['digest']}",
+            f"rows and figures: {folder}",
+        ):
+            click.echo(printable(line))
+    if waiting is not None:
+        raise waiting
+
+
+def _lines(found: SafelFigures) -> Iterator[str]:
+    for name, group in found.groups.items():
+        if name != ALL and len(found.groups) == 2:
+            # The only other group is the same.
+            continue
+        ended = ", ".join(f"{count} {status}" for status, count in group.statuses.items())
+        of = "" if name == ALL else f", {name}"
+        yield f"{found.model}, {found.test}{of}: {group.answers} answers on {group.scenarios} scenarios: {ended}"
+        for measure, estimate in group.measures.items():
+            if estimate.value is not None:
+                yield f"  {_TITLES.get(measure, measure):32}  {_estimate(estimate)}"
+        said = ", ".join(f"{count} {what}" for what, count in group.counts.items() if count)
+        if said:
+            yield f"  {said}"
+
+
+def _estimate(figure: Estimate) -> str:
+    interval = render_interval(figure, per_cent)
+    value = per_cent(figure.value) if figure.value is not None else "not defined"
+    return value if interval is None else f"{value} [{interval}]"
