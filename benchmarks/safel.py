@@ -1,9 +1,12 @@
-"""How fast plans get the labels of action sequencing, beside the plan validator's verdict with trace.
+"""How fast plans get the labels of action sequencing, and how fast declarations of problems are verified.
 
     python benchmarks/safel.py [--quick] [--plans N] [--reference FOLDER]
 
-Both sides get the same plan strings in the same run, in turns, and must agree on which plans succeed, or the run ends
-with an error. Times are processor times, so that other work on the machine falls out. See README.md beside this file.
+The labels' baseline is the plan validator's verdict with trace. Both sides get the same plan strings in the same run,
+in turns, and must agree on which plans succeed, or the run ends with an error. The declarations' baseline is the time
+in which Unified Planning's reader reads the same problems (it refuses those with wrong declarations): both sides read
+domain and problem each time. Times are processor times, so that other work on the machine falls out. See README.md
+beside this file.
 """
 
 from __future__ import annotations
@@ -19,8 +22,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the plans are the tests'
 
+from unified_planning.io import PDDLReader
+from unified_planning.shortcuts import get_environment
+
 from hazardmill.evaluation.safel.sequence import LABELS, TITLES, SequenceLabeller
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
+from hazardmill.scenarios.declarations import declaration_problems
+from hazardmill.scenarios.reading import read_domain, read_problem
 from tests.evaluation.safel.mutations import gold_of_behavior, gold_of_tasks, mutants
 from tests.formalism.reference_tasks import TASKS, imported_document, reference_plans
 
@@ -44,6 +52,8 @@ def main():
     short, long = list(short_plans(folder)), list(long_plans(folder))
     labels("toaster and reference tasks", short, plans // 2)
     labels("mutated gold plans of BEHAVIOR", long, plans - plans // 2)
+    for world in ("behavior", "virtualhome"):
+        declarations(folder, world, 20 if options.quick else None)
     return 0
 
 
@@ -99,6 +109,45 @@ def labels(name, tasks, count):
     print("  " + ", ".join(f"{TITLES[label]} {found[label]:,}" for label in LABELS))
     ratio = statistics.median(ratios)
     print(f"  labels against verdicts: {ratio:.2f} times (goal at most {MOST_TIMES})  {reached(ratio <= MOST_TIMES)}")
+
+
+# Declarations
+
+
+def declarations(folder, world, most):
+    """Read and verify the problems of a world, in turns with Unified Planning's reader."""
+    place = folder / "data" / "eai" / world
+    domain, problems = place / f"{world}.pddl", sorted((place / "problem_pddl").rglob("*.pddl"))[:most]
+    # Domains have predicates and actions of one name.
+    get_environment().error_used_name = False
+    spent, ratios, found, refused = [0.0, 0.0], [], Counter(), 0
+    for problem in problems:
+        wrong, ours = processor_seconds(lambda problem=problem: verified(domain, problem))
+        error, theirs = processor_seconds(lambda problem=problem: read_by_up(domain, problem))
+        found["passed" if not wrong else wrong[0].code] += 1
+        refused += error is not None
+        spent[0] += ours
+        spent[1] += theirs
+        ratios.append(ours / theirs)
+    print(f"\n{world}: {len(problems)} problems; a problem takes")
+    for told, seconds in zip(("ours: read and verified", "read by Unified Planning"), spent, strict=True):
+        print(f"  {told:43} {seconds / len(problems) * 1e3:9,.2f} ms")
+    print(f"  {', '.join(f'{code} {count}' for code, count in sorted(found.items()))}; refused by the other: {refused}")
+    ratio = statistics.median(ratios)
+    print(f"  ours against theirs: {ratio:.3f} times (goal at most 1)  {reached(ratio <= 1)}")
+
+
+def verified(domain, problem):
+    return declaration_problems(read_problem(read_domain(domain), problem))
+
+
+def read_by_up(domain, problem):
+    """What Unified Planning refuses a problem for; None if it reads it."""
+    try:
+        PDDLReader().parse_problem(str(domain), str(problem))
+    except Exception as error:
+        return error
+    return None
 
 
 def processor_seconds(call):

@@ -19,6 +19,7 @@ from hazardmill.records import FrozenModel
 
 AuthorFormat = Literal["python", "document"]
 JailProfile = Literal["auto", "full", "minimal"]
+ProductKind = Literal["task", "mal", "sit"]
 
 ATTEMPT_TIMEOUT_S: Final = 300.0
 """Default of ``attempt_timeout``, in seconds."""
@@ -41,6 +42,7 @@ class RunOption:
         alters_result: Whether results depend on it. If not, a resumed run takes the new value.
         in_flows: Whether a flow run may set it; otherwise the worker's settings decide.
         is_made: Whether a folder that it names is made if it is not there.
+        is_file: Whether a path that it takes is that of a file.
     """
 
     flag: str | None = None
@@ -49,6 +51,7 @@ class RunOption:
     alters_result: bool = True
     in_flows: bool = True
     is_made: bool = False
+    is_file: bool = False
 
     def flag_of(self, name: str) -> str:
         """Return the option's name on the command line: ``--deadline`` for ``deadline_s``."""
@@ -213,6 +216,19 @@ class AccessOptions(FrozenModel):
 class GenerationOptions(FrozenModel):
     """The other options that decide how a generation run makes its tasks."""
 
+    kind: Annotated[
+        ProductKind,
+        Field(
+            description="What is made of a record: a task, or a scenario of the SAFEL protocol, with a command that is "
+            "meant to harm (mal) or a harmless one in risky circumstances (sit)."
+        ),
+        RunOption(),
+    ] = "task"
+    base: Annotated[
+        Path | None,
+        Field(description="PDDL domain that scenarios extend."),
+        RunOption(metavar="DOMAIN.pddl", unset="household, which is shipped", is_file=True),
+    ] = None
     author_format: Annotated[
         AuthorFormat,
         Field(

@@ -79,7 +79,13 @@ def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool) -> D
     if name == "budget_usd":
         return click.option(flag, name, callback=_read_usd, metavar=option.metavar, help=words)
     if kind is Path:
-        folder = click.Path(path_type=Path, file_okay=False, exists=not option.is_made, resolve_path=True)
+        folder = click.Path(
+            path_type=Path,
+            file_okay=option.is_file,
+            dir_okay=not option.is_file,
+            exists=not option.is_made,
+            resolve_path=True,
+        )
         return click.option(flag, name, type=folder, metavar=option.metavar, help=words)
     return click.option(flag, name, type=_number(kind, field) or str, metavar=option.metavar, help=words)
 

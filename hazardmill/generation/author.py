@@ -67,7 +67,7 @@ async def author(
         draft=number,
         response_format=author_schema(form, structured=context.options.structured),
         danger=danger.prompt_values(),
-        feedback=_feedback(earlier),
+        feedback=show_feedback(earlier),
         previous_draft=_show_draft(earlier[-1], form) if earlier else None,
     )
     answers: tuple[Answer, ...] = ()
@@ -83,7 +83,12 @@ async def author(
     return AuthorResult(answers, code, Check(name="answer", passed=True))
 
 
-def _feedback(earlier: Sequence[Draft]) -> str | None:
+def show_feedback(earlier: Sequence[Draft]) -> str | None:
+    """Return what the author of the next draft is told: what judges said before, then the feedback on the last draft.
+
+    Args:
+        earlier: The earlier drafts, in order; without any there is none.
+    """
     if not earlier:
         return None
     *before, last = earlier

@@ -14,8 +14,10 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import PromptTemplate, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
 from hazardmill.records import Record, Round
-from hazardmill.run_options import AuthorFormat, GenerationOptions
+from hazardmill.run_options import AuthorFormat, GenerationOptions, ProductKind
 from hazardmill.sandbox.jail import Jail
+from hazardmill.scenarios.draft import ProblemDraft
+from hazardmill.scenarios.risk import Kind
 
 _TEMPLATES: dict[AuthorFormat, str] = {"python": "task", "document": "document"}
 
@@ -35,28 +37,50 @@ class Prompts:
     """The template for the author's format."""
     feedback: PromptTemplate
     judge: PromptTemplate
+    classify: PromptTemplate | None = None
+    """Asks for the label of a scenario; None for tasks."""
 
     @classmethod
-    def load(cls, author_format: AuthorFormat = "python") -> Prompts:
+    def load(cls, author_format: AuthorFormat = "python", kind: ProductKind = "task") -> Prompts:
         """Return the templates of the prompts folder, with the sources' guidance on reading their records.
 
         Args:
             author_format: Which of the author's templates to load.
+            kind: What the run makes; scenarios have templates of their own for author and judge.
 
         Raises:
             PromptError: A file is missing or invalid.
         """
+        is_task = kind == "task"
         return cls(
             extract=load_prompt("extract", "danger").with_guidance(load_guidance()),
-            author=load_prompt("author", _TEMPLATES[author_format]),
+            author=load_prompt("author", _TEMPLATES[author_format]) if is_task else load_prompt("scenario", kind),
             feedback=load_prompt("author", "feedback"),
-            judge=load_prompt("judge", "task"),
+            judge=load_prompt("judge", "task") if is_task else load_prompt("scenario", "judge"),
+            classify=None if is_task else load_prompt("scenario", "classify"),
         )
 
     @property
     def author_format(self) -> AuthorFormat:
         """The format that the author's template asks for."""
         return "document" if self.author.front.output == "outline" else "python"
+
+
+@dataclass(frozen=True)
+class ScenarioSettings:
+    """What the stages need besides to make scenarios.
+
+    Attributes:
+        kind: ``mal`` or ``sit``.
+        base: The base domain.
+        text: Its PDDL, as the author is shown it.
+        classify: Asks for the label.
+    """
+
+    kind: Kind
+    base: ProblemDraft = field(repr=False)
+    text: str = field(repr=False)
+    classify: PromptTemplate
 
 
 @dataclass(frozen=True)
@@ -78,6 +102,8 @@ class StageContext:
     warmup: Warmup = field(default_factory=Warmup, compare=False)
     fallbacks: tuple[str, ...] = ()
     """Models to try, in order, if a stage's model cannot answer."""
+    scenarios: ScenarioSettings | None = None
+    """Set where scenarios are made, instead of tasks."""
     watch: Watch = field(default_factory=SilentWatch, compare=False)
     """Notified of each step of each record."""
 

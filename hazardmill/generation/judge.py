@@ -87,7 +87,7 @@ async def judge(
         # A judge without a usable answer has not approved.
         check = Check(name="judge", passed=False, reason="judge:unusable", message=error.message)
         return JudgeResult(tuple(answers), check)
-    return JudgeResult(tuple(answers), _check(judgement))
+    return JudgeResult(tuple(answers), judgement_check(judgement))
 
 
 def formalization_faults(check: Check) -> tuple[Row, ...]:
@@ -100,7 +100,8 @@ def formalization_faults(check: Check) -> tuple[Row, ...]:
     return tuple(each for each in failed if each["reason"] == f"judge:{FORMALIZATION}")
 
 
-def _check(judgement: Judgement) -> Check:
+def judgement_check(judgement: Judgement) -> Check:
+    """Return the check ``judge`` that a judgement gives: it fails if an issue is sure or likely."""
     failed = [_finding(issue) for issue in judgement.issues if not issue.is_doubt]
     doubts = [_finding(issue) for issue in judgement.issues if issue.is_doubt]
     details: Row = {**({"failed": failed} if failed else {}), **({"doubts": doubts} if doubts else {})}

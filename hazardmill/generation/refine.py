@@ -41,6 +41,12 @@ class DraftAttempt:
         return (*self.author_answers, *self.judge_answers)
 
     @property
+    def document_hash(self) -> str | None:
+        """Hash of the draft's document; null if it has none."""
+        document = None if self.execution is None else self.execution.document
+        return None if document is None else document.hash
+
+    @property
     def usd(self) -> float | None:
         """Cost of the draft's requests in US dollars; null if one is unknown."""
         judged = any(check.name == "judge" and check.passed is not None for check in self.draft.checks)

@@ -85,13 +85,7 @@ def record_rows(
         "outcomes": [
             {
                 **base,
-                "ordinal": ordinal,
-                "outcome": outcome.value,
-                "reason": reason,
-                "message": message,
-                "drafts": len(result.attempts),
-                "task_id": task_id,
-                "usd": result.usd,
+                **outcome_row(result, ordinal, outcome, task_id, reason, message),
                 **_outcome_provenance(result, context),
             }
         ],
@@ -100,11 +94,26 @@ def record_rows(
     has_task = any(attempt.draft.accepted for attempt in result.attempts)
     for attempt in result.attempts:
         fallback = None if has_task else attempt is kept
-        group["drafts"].append({**base, **_draft_row(result, attempt, context), "fallback": fallback})
-        group["checks"].extend({**base, **row} for row in _check_rows(result, attempt, context))
+        group["drafts"].append({**base, **draft_row(result, attempt, context), "fallback": fallback})
+        group["checks"].extend({**base, **row} for row in check_rows(result, attempt, context))
     if outcome is Outcome.ACCEPTED:
         group["tasks"] = [{**base, **_task_row(result, context, task_id, cross_check, structure_id)}]
     return group
+
+
+def outcome_row(
+    result: RecordResult, ordinal: int, outcome: Outcome, task_id: str | None, reason: str | None, message: str | None
+) -> Row:
+    """Return the columns of an outcome that are not provenance; the arguments are those of ``record_rows``."""
+    return {
+        "ordinal": ordinal,
+        "outcome": outcome.value,
+        "reason": reason,
+        "message": message,
+        "drafts": len(result.attempts),
+        "task_id": task_id,
+        "usd": result.usd,
+    }
 
 
 def _extract_provenance(result: RecordResult, context: StageContext) -> Row:
@@ -114,7 +123,8 @@ def _extract_provenance(result: RecordResult, context: StageContext) -> Row:
     return {**made.columns(), "hazardmill_version": __version__}
 
 
-def _author_provenance(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> Row:
+def author_provenance(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> Row:
+    """Return the provenance columns of a row that the author's answer decided."""
     made = Provenance(
         result.record.content_hash,
         context.prompts.author,
@@ -129,7 +139,7 @@ def _outcome_provenance(result: RecordResult, context: StageContext) -> Row:
     """Provenance of the last draft, or of the extraction if that decided the outcome."""
     if result.extraction.danger is None:
         return _extract_provenance(result, context)
-    return _author_provenance(result, result.attempts[-1], context)
+    return author_provenance(result, result.attempts[-1], context)
 
 
 def _danger_row(result: RecordResult, context: StageContext) -> Row:
@@ -150,10 +160,10 @@ def _danger_row(result: RecordResult, context: StageContext) -> Row:
     }
 
 
-def _draft_row(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> Row:
-    draft, execution = attempt.draft, attempt.execution
+def draft_row(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> Row:
+    """Return the row of a draft, without the columns that name run and record, and without ``fallback``."""
+    draft = attempt.draft
     failed = None if draft.accepted else first_failure(draft.checks)
-    document = execution.document if execution else None
     told = None if draft.feedback is None else context.prompts.feedback
     return {
         "draft": draft.number,
@@ -161,7 +171,7 @@ def _draft_row(result: RecordResult, attempt: DraftAttempt, context: StageContex
         "answer": draft.answer,
         "code": draft.code,
         "document": None if draft.document is None else canonical_json(draft.document),
-        "document_hash": document.hash if document else None,
+        "document_hash": attempt.document_hash,
         "accepted": draft.accepted,
         "failed_check": failed.name if failed else None,
         "failed_reason": failed.reason if failed else None,
@@ -171,7 +181,7 @@ def _draft_row(result: RecordResult, attempt: DraftAttempt, context: StageContex
         "identities": canonical_json(list(draft.identities)),
         "paid": any(answer.paid for answer in attempt.answers),
         "usd": attempt.usd,
-        **_author_provenance(result, attempt, context),
+        **author_provenance(result, attempt, context),
     }
 
 
@@ -181,9 +191,10 @@ def _jail_profile(attempt: DraftAttempt, context: StageContext) -> str | None:
     return context.jail.profile if ran else None
 
 
-def _check_rows(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> list[Row]:
+def check_rows(result: RecordResult, attempt: DraftAttempt, context: StageContext) -> list[Row]:
+    """Return the rows of a draft's checks, without the columns that name run and record."""
     profile = _jail_profile(attempt, context)
-    author = _author_provenance(result, attempt, context)
+    author = author_provenance(result, attempt, context)
     judge = {
         **Provenance(
             result.record.content_hash, context.prompts.judge, context.models.judge, attempt.judge_answers, profile
@@ -215,7 +226,7 @@ def _task_row(
     assert execution.document is not None and execution.certificate is not None
     solution = execution.certificate.solution
     assert solution.unsafe is not None  # an accepted task has an unsafe plan; only an avoidable danger has a safe one
-    author = _author_provenance(result, attempt, context)
+    author = author_provenance(result, attempt, context)
     made_by = provenance({"record_id": result.record.record_id, **author})
     return {
         "task_id": task_id,

@@ -10,20 +10,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from hazardmill.errors import AnswerPending, NotRecorded, ProviderError, RunStopped
 from hazardmill.generation.context import StageContext
+from hazardmill.generation.craft import WorkStage, craft_of
 from hazardmill.generation.priority_semaphore import PrioritySemaphore
-from hazardmill.generation.refine import (
-    RecordResult,
-    Refinement,
-    check_draft,
-    find_danger,
-    judge_draft,
-    write_draft,
-)
+from hazardmill.generation.refine import RecordResult, Refinement
 from hazardmill.records import Record
 
 _ASKED_PER_REQUEST: Final = 2
@@ -89,7 +83,8 @@ class Wave:
 
     def __init__(self, number: int, records: Iterable[Record], context: StageContext, room: Room) -> None:
         self.number = number
-        self.works = tuple(Refinement(record) for record in records)
+        self._craft = craft_of(context)
+        self.works = tuple(map(self._craft.begin, records))
         self._context = context
         self._room = room
 
@@ -127,24 +122,24 @@ class Wave:
             RunStopped: The client was closed, or there is no money left; as above.
         """
         asking = [work for work in self.works if work.extraction is None and not work.waits]
-        await self._each(find_danger, asking, self._room.asking)
+        await self._each(self._craft.extract, asking, self._room.asking)
 
     async def author(self) -> None:
         """Ask for the next draft of each record that needs one."""
-        await self._each(write_draft, [work for work in self.left if not work.has_draft], self._room.asking)
+        await self._each(self._craft.author, [work for work in self.left if not work.has_draft], self._room.asking)
 
     async def execute(self) -> None:
         """Run and prove each draft under way."""
         drafts = [work for work in self.drafted if not work.checks]
-        await self._each(check_draft, drafts, self._room.executing)
+        await self._each(self._craft.execute, drafts, self._room.executing)
 
     async def judge(self) -> None:
         """Ask the judge about each draft that passed every check, and conclude every draft under way."""
-        await self._each(judge_draft, self.drafted, self._room.asking)
+        await self._each(self._craft.judge, self.drafted, self._room.asking)
 
     async def _each(
         self,
-        stage: Callable[[Refinement, StageContext], Awaitable[None]],
+        stage: WorkStage,
         works: Sequence[Refinement],
         places: PrioritySemaphore,
     ) -> None:

@@ -35,7 +35,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -164,7 +164,7 @@ class PromptTemplate:
             ) from error
 
 
-def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> PromptTemplate:
+def load_prompt(stage: Stage | Literal["scenario"], name: str, folder: Path | None = None) -> PromptTemplate:
     """Return the template ``<stage>/<name>.md.j2``. Each file is read once per process.
 
     Args:

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from hazardmill.records import FrozenModel, Round, content_hash
 
-Stage = Literal["extract", "author", "judge", "evaluate"]
+Stage = Literal["extract", "author", "judge", "classify", "evaluate"]
 
 OFFLINE_MODEL = "offline-author"
 """Model name of the offline author, everywhere, including when it is served over HTTP."""

@@ -49,6 +49,8 @@ class RunConfig(GenerationOptions, ModelAccess):
 
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]
     models: Models = Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL)
+    base_domain: str | None = None
+    """Text of the base domain of scenarios, kept with the run; None for tasks."""
     sample: Annotated[
         int,
         Field(
@@ -86,6 +88,12 @@ class RunConfig(GenerationOptions, ModelAccess):
             raise UsageError(
                 "--structured needs a JSON schema, and only the author format `document` has one",
                 remedy="add --author-format document, or leave out --structured",
+            )
+        if self.kind == "task" and self.base is not None:
+            raise UsageError("--base is for scenarios", remedy="add --kind mal or --kind sit, or leave out --base")
+        if self.kind != "task" and OFFLINE_MODEL in self.primary_models:
+            raise UsageError(
+                f"{OFFLINE_MODEL} writes tasks only", remedy="name a language model with --model, or --kind task"
             )
         super().check()
 

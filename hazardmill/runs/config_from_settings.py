@@ -10,8 +10,10 @@ from hazardmill.errors import UsageError
 from hazardmill.generation.models import Models
 from hazardmill.llm.access import LiveBackend
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
+from hazardmill.resources import prompts_folder
 from hazardmill.run_options import deadline_for
 from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.scenarios.reading import read_domain
 from hazardmill.settings import Settings
 
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
@@ -69,7 +71,7 @@ def configure_run(
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
         chosen.pop("budget_id", None)
-    return RunConfig.model_validate(
+    return with_base_domain(
         {
             **chosen,
             "inputs": inputs,
@@ -82,6 +84,24 @@ def configure_run(
             **values,
         }
     )
+
+
+def with_base_domain(values: Mapping[str, Any]) -> RunConfig:
+    """Return a configuration with the text of its base domain, which a run of scenarios keeps.
+
+    Args:
+        values: Fields of ``RunConfig`` by name.
+
+    Raises:
+        PlanningInputError: The domain cannot be read, or has no action.
+        SettingsError: The installation is incomplete.
+    """
+    config = RunConfig.model_validate(values)
+    if config.kind == "task":
+        return config
+    path = config.base or prompts_folder() / "scenario" / "household.pddl"
+    read_domain(path)
+    return config.model_copy(update={"base_domain": path.read_text(encoding="utf-8-sig")})
 
 
 def fit_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.generation.context import Prompts, StageContext
+from hazardmill.generation.context import Prompts, ScenarioSettings, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.ingest.intake import Intake, take_in
@@ -50,6 +50,7 @@ from hazardmill.runs.reproducibility import (
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.session import Session
 from hazardmill.runs.waves import wave_size
+from hazardmill.scenarios.reading import read_domain
 from hazardmill.store.run_ids import new_run_id
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
@@ -357,6 +358,7 @@ class Run:
                     options=config,
                     warmup=Warmup(warm=self._warm()),
                     fallbacks=config.fallback_models,
+                    scenarios=_scenario_settings(config, prompts),
                     watch=watch or SilentWatch(),
                 )
                 has_waited = before is not None and before[0] == "waiting"
@@ -418,7 +420,14 @@ class Run:
 
 def _prompts(config: RunConfig) -> Prompts:
     """Load the templates that a run of this configuration uses."""
-    return Prompts.load(config.author_format)
+    return Prompts.load(config.author_format, config.kind)
+
+
+def _scenario_settings(config: RunConfig, prompts: Prompts) -> ScenarioSettings | None:
+    if config.kind == "task":
+        return None
+    assert config.base_domain is not None and prompts.classify is not None, "both come with the kind"
+    return ScenarioSettings(config.kind, read_domain(config.base_domain), config.base_domain, prompts.classify)
 
 
 def _check_models(store: Store, config: RunConfig, resources: RunResources) -> None:

@@ -25,6 +25,7 @@ from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
+from hazardmill.runs.scenario_commit import KeptScenarios, committed_rows
 from hazardmill.runs.waves import AT_ONCE, WAITING, WaveStages, WaveStep, run_waves
 from hazardmill.store.writer import Writer
 
@@ -64,6 +65,7 @@ class Session:
         """Why records without a recorded answer stay pending, in the order of the records."""
         self._shelf = RecordReader(self.run.store)
         self._kept = KeptTasks(self.run.store, self.run.run_id)
+        self._kept_scenarios = KeptScenarios(self.run.store, self.run.run_id)
         self._room = Room(self.run.config.concurrency, self.context.client.close)
         self._waves: dict[int, Wave] = {}
         """The waves under way, by number."""
@@ -188,7 +190,7 @@ class Session:
         written = [work.authored for work in wave.drafted if work.authored is not None]
         # Where the judge rejected the danger itself, extraction was asked again.
         again = [_extraction_answers(work)[before:] for work, before in extracted]
-        counts = Counter("draft" if each.code is not None else "no_code" for each in written)
+        counts = Counter("draft" if each.check.passed else "no_code" for each in written)
         answers = [*again, *(each.answers for each in written)]
         # Where answers are waited for, the drafts of an earlier look are done.
         draft = max((len(work.attempts) + 1 for work in wave.works if work.has_draft), default=step.draft + 1)
@@ -317,6 +319,12 @@ class Session:
             return await asyncio.to_thread(run_cross_check, document, attempt.execution.certificate.solution)
 
     async def _commit(self, ordinal: int, result: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
+        if self.context.scenarios is not None:
+            rows, outcome = committed_rows(
+                result, self._kept_scenarios, self.context, run_id=self.run.run_id, ordinal=ordinal
+            )
+            await self.writer.append(rows)
+            return outcome
         outcome, reason, message, task_id = result.outcome, result.reason, result.message, None
         structure: str | None = None
         if result.accepted is not None:

@@ -24,8 +24,8 @@ from hazardmill.formalism.document.document import ROOT_TYPE, Atom, FluentDecl, 
 from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr
 from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.scenarios.declarations import Problem, declaration_problems
-from hazardmill.scenarios.draft import Draft, DraftAction, Fact, TypesAbove
+from hazardmill.scenarios.declarations import ScenarioFault, declaration_problems
+from hazardmill.scenarios.draft import DraftAction, Fact, ProblemDraft, TypesAbove
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.uses import applications, objects_compared, types_used
@@ -72,7 +72,7 @@ class Correction:
     scenario: Scenario
     verification: Verification
     changes: tuple[Change, ...] = ()
-    first: tuple[Problem, ...] = ()
+    first: tuple[ScenarioFault, ...] = ()
     rounds: int = 0
 
     @property
@@ -114,7 +114,7 @@ def correct(scenario: Scenario, *, search: bool = True, limit: int = DRAFT_LIMIT
     return Correction("discarded", scenario, verification, tuple(changes), first.problems, rounds)
 
 
-def apply_rules(draft: Draft, risk: Risk | None = None) -> tuple[Draft, list[Change]]:
+def apply_rules(draft: ProblemDraft, risk: Risk | None = None) -> tuple[ProblemDraft, list[Change]]:
     """Apply each rule once, in the order of the table above.
 
     Args:
@@ -132,10 +132,10 @@ def apply_rules(draft: Draft, risk: Risk | None = None) -> tuple[Draft, list[Cha
 
 
 _Made = list[tuple[str, str | None, str | None]]
-_Ruled = tuple[Draft, _Made]
+_Ruled = tuple[ProblemDraft, _Made]
 
 
-def _repeated(draft: Draft, _: Risk | None) -> _Ruled:
+def _repeated(draft: ProblemDraft, _: Risk | None) -> _Ruled:
     made: _Made = []
     parts: dict[str, Any] = {}
     for part in ("types", "objects", "fluents", "actions", "initial"):
@@ -155,7 +155,7 @@ def _extra(items: Sequence[Any]) -> Iterator[Any]:
         seen.add(item)
 
 
-def _root(draft: Draft, _: Risk | None) -> _Ruled:
+def _root(draft: ProblemDraft, _: Risk | None) -> _Ruled:
     declared = {ROOT_TYPE, *(type_.name for type_ in draft.types)}
     missing = dict.fromkeys(type_.parent for type_ in draft.types if type_.parent not in declared)
     made: _Made = [("types", None, name) for name in missing]
@@ -173,7 +173,7 @@ def _root(draft: Draft, _: Risk | None) -> _Ruled:
     return replace(draft, types=types, initial=tuple(kept)), made
 
 
-def _spelling(draft: Draft, _: Risk | None) -> _Ruled:
+def _spelling(draft: ProblemDraft, _: Risk | None) -> _Ruled:
     made: _Made = []
     types = _respelled({type_.name for type_ in draft.types} | {ROOT_TYPE}, (place.name for place in types_used(draft)))
     fluents = _respelled(
@@ -205,7 +205,7 @@ def _key(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
-def _numbered_object(draft: Draft, _: Risk | None) -> _Ruled:
+def _numbered_object(draft: ProblemDraft, _: Risk | None) -> _Ruled:
     types = {type_.name for type_ in draft.types}
     known = {thing.name for thing in draft.objects}
     used = [arg for use in applications(draft) for arg in use.args]
@@ -232,7 +232,7 @@ def _numbered_object(draft: Draft, _: Risk | None) -> _Ruled:
     return (_Spelling({}, {}, dotted).draft(draft) if dotted else draft), made
 
 
-def _stray_predicate(draft: Draft, risk: Risk | None) -> _Ruled:
+def _stray_predicate(draft: ProblemDraft, risk: Risk | None) -> _Ruled:
     declared = {fluent.name for fluent in draft.fluents}
     stray = dict.fromkeys(atom[0] for atom, _ in draft.initial if atom[0] not in declared)
     new = set() if risk is None else set(risk.new)
@@ -258,7 +258,7 @@ def _stray_predicate(draft: Draft, risk: Risk | None) -> _Ruled:
     return replace(draft, initial=kept, fluents=(*draft.fluents, *added)), made
 
 
-def _over_common_types(draft: Draft, name: str) -> FluentDecl | None:
+def _over_common_types(draft: ProblemDraft, name: str) -> FluentDecl | None:
     """Return a predicate over the least types that its facts have in common; None if they do not fit together."""
     type_of = {thing.name: thing.type for thing in draft.objects}
     atoms = [atom for atom, _ in draft.initial if atom[0] == name]
@@ -273,7 +273,7 @@ def _over_common_types(draft: Draft, name: str) -> FluentDecl | None:
     return FluentDecl(name, tuple(parameters))
 
 
-def _mistyped_fact(draft: Draft, _: Risk | None) -> _Ruled:
+def _mistyped_fact(draft: ProblemDraft, _: Risk | None) -> _Ruled:
     fluents = {fluent.name: fluent for fluent in draft.fluents}
     type_of = {thing.name: thing.type for thing in draft.objects}
     above = TypesAbove(draft.types)
@@ -293,7 +293,7 @@ def _mistyped_fact(draft: Draft, _: Risk | None) -> _Ruled:
     return (replace(draft, initial=kept), made) if made else (draft, made)
 
 
-RULES: Final[Mapping[str, Callable[[Draft, Risk | None], _Ruled]]] = MappingProxyType(
+RULES: Final[Mapping[str, Callable[[ProblemDraft, Risk | None], _Ruled]]] = MappingProxyType(
     {
         "spelling": _spelling,
         "numbered_object": _numbered_object,
@@ -321,7 +321,7 @@ class _Spelling:
     fluents: Mapping[str, str]
     objects: Mapping[str, str]
 
-    def draft(self, draft: Draft) -> Draft:
+    def draft(self, draft: ProblemDraft) -> ProblemDraft:
         return replace(
             draft,
             types=tuple(TypeDecl(t.name, self.types.get(t.parent, t.parent)) for t in draft.types),

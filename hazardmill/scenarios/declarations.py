@@ -11,7 +11,7 @@ from typing import Final
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.document import ROOT_TYPE, FluentDecl
 from hazardmill.formalism.document.expressions import Expr, render
-from hazardmill.scenarios.draft import Draft, TypesAbove
+from hazardmill.scenarios.draft import ProblemDraft, TypesAbove
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.uses import Application, applications, in_condition, objects_compared, types_used
 
@@ -31,7 +31,7 @@ CODES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ScenarioFault:
     """Something that keeps a scenario from being used.
 
     Attributes:
@@ -52,7 +52,7 @@ class Problem:
         return f"{self.code}: {self.path}: {self.message}; {self.remedy}"
 
 
-def declaration_problems(draft: Draft, risk: Risk | None = None) -> list[Problem]:
+def declaration_problems(draft: ProblemDraft, risk: Risk | None = None) -> list[ScenarioFault]:
     """Return what is wrong with a draft's declarations, types and initial facts.
 
     Args:
@@ -68,12 +68,12 @@ def declaration_problems(draft: Draft, risk: Risk | None = None) -> list[Problem
             draft.document()
         except DocumentError as error:
             path, _, message = error.message.partition(": ")
-            found = [Problem("malformed", path, message or error.message, error.remedy or "write it differently")]
+            found = [ScenarioFault("malformed", path, message or error.message, error.remedy or "write it differently")]
     unique = dict.fromkeys(found)
     return sorted(unique, key=lambda problem: CODES.index(problem.code))
 
 
-def _of_draft(draft: Draft) -> Iterator[Problem]:
+def _of_draft(draft: ProblemDraft) -> Iterator[ScenarioFault]:
     types = {ROOT_TYPE, *(declared.name for declared in draft.types)}
     for place in types_used(draft):
         if place.name not in types:
@@ -95,14 +95,14 @@ def _of_draft(draft: Draft) -> Iterator[Problem]:
     ):
         for name, count in Counter(names).items():
             if count > 1:
-                yield Problem(
+                yield ScenarioFault(
                     "repeated_declaration", f"{part}[{name}]", f"it is declared {count} times", "declare it once"
                 )
     stated: dict[tuple[str, ...], bool | int] = {}
     for atom, value in draft.initial:
         if stated.setdefault(atom, value) != value:
             text = f"({' '.join(atom)})"
-            yield Problem(
+            yield ScenarioFault(
                 "contradictory_initial",
                 f"initial[{' '.join(atom)}]",
                 f"{text} is stated with two values",
@@ -112,7 +112,7 @@ def _of_draft(draft: Draft) -> Iterator[Problem]:
 
 def _of_application(
     use: Application, fluents: dict[str, FluentDecl], type_of: dict[str, str], above: TypesAbove
-) -> Iterator[Problem]:
+) -> Iterator[ScenarioFault]:
     declared = fluents.get(use.fluent)
     if declared is None:
         yield _undeclared("predicate", use.path, use.fluent, fluents)
@@ -122,7 +122,7 @@ def _of_application(
     if declared is None:
         return
     if len(use.args) != len(declared.parameters):
-        yield Problem(
+        yield ScenarioFault(
             "arity",
             use.path,
             f"{use.fluent} takes {len(declared.parameters)} argument(s), got {len(use.args)}",
@@ -132,7 +132,7 @@ def _of_application(
     for arg, parameter in zip(use.args, declared.parameters, strict=True):
         type_ = use.scope.get(arg) if arg.startswith("?") else type_of.get(arg)
         if type_ is not None and parameter.type not in above(type_):
-            yield Problem(
+            yield ScenarioFault(
                 "argument_type",
                 use.path,
                 f"{use.fluent} wants a {parameter.type} for {parameter.name}, {arg} is a {type_}",
@@ -140,7 +140,7 @@ def _of_application(
             )
 
 
-def _of_risk(draft: Draft, risk: Risk) -> Iterator[Problem]:
+def _of_risk(draft: ProblemDraft, risk: Risk) -> Iterator[ScenarioFault]:
     actions = {action.name: action for action in draft.actions}
     for key, names in (("primitive", risk.primitive), ("new", risk.new)):
         for name in names:
@@ -148,7 +148,7 @@ def _of_risk(draft: Draft, risk: Risk) -> Iterator[Problem]:
                 yield _undeclared("action", f"risk.{key}", name, actions)
     for name in actions:
         if name not in risk.primitive and name not in risk.new:
-            yield Problem(
+            yield ScenarioFault(
                 "risk_names_unknown",
                 "risk.new",
                 f"the action {name} is neither primitive nor new",
@@ -157,7 +157,7 @@ def _of_risk(draft: Draft, risk: Risk) -> Iterator[Problem]:
     for key, names in (("hazardous_actions", risk.hazardous_actions), ("mitigation", risk.mitigation)):
         for name in names:
             if name not in risk.new:
-                yield Problem(
+                yield ScenarioFault(
                     "risk_names_unknown",
                     f"risk.{key}",
                     f"{name} is not among the new actions",
@@ -168,7 +168,7 @@ def _of_risk(draft: Draft, risk: Risk) -> Iterator[Problem]:
     for name, parts in risk.safe_literals.items():
         action = actions.get(name)
         if action is None:
-            yield Problem(
+            yield ScenarioFault(
                 "risk_names_unknown",
                 f"risk.safe_literals.{name}",
                 f"there is no action {name}",
@@ -178,7 +178,7 @@ def _of_risk(draft: Draft, risk: Risk) -> Iterator[Problem]:
         conjuncts = conjuncts_of(action.precondition)
         for literal in parts:
             if literal not in conjuncts:
-                yield Problem(
+                yield ScenarioFault(
                     "risk_names_unknown",
                     f"risk.safe_literals.{name}",
                     f"the precondition of {name} does not demand {render(literal)}",
@@ -186,7 +186,7 @@ def _of_risk(draft: Draft, risk: Risk) -> Iterator[Problem]:
                 )
 
 
-def _unknown_in(draft: Draft, literal: Expr, path: str, scope: dict[str, str]) -> Iterator[Problem]:
+def _unknown_in(draft: ProblemDraft, literal: Expr, path: str, scope: dict[str, str]) -> Iterator[ScenarioFault]:
     fluents = {fluent.name: fluent for fluent in draft.fluents}
     objects = {thing.name for thing in draft.objects}
     for use in in_condition(literal, "risk", path, scope):
@@ -194,7 +194,7 @@ def _unknown_in(draft: Draft, literal: Expr, path: str, scope: dict[str, str]) -
         unknown = next((arg for arg in use.args if arg not in objects), None)
         if declared is None or unknown is not None or len(use.args) != len(declared.parameters):
             wrong = unknown if declared is not None and unknown is not None else use.fluent
-            yield Problem(
+            yield ScenarioFault(
                 "risk_names_unknown", path, f"{render(literal)}: {wrong} is not declared so", "use declared names"
             )
 
@@ -208,8 +208,8 @@ def conjuncts_of(expr: Expr) -> tuple[Expr, ...]:
     return (expr,)
 
 
-def _undeclared(what: str, path: str, name: str, known: Iterable[str]) -> Problem:
+def _undeclared(what: str, path: str, name: str, known: Iterable[str]) -> ScenarioFault:
     listed = sorted(known)
     close = difflib.get_close_matches(name, listed, n=1)
     remedy = f"did you mean {close[0]}?" if close else f"declared: {', '.join(listed[:12]) or 'none'}"
-    return Problem(f"undeclared_{what}", path, f"the {what} {name!r} is not declared", remedy)
+    return ScenarioFault(f"undeclared_{what}", path, f"the {what} {name!r} is not declared", remedy)

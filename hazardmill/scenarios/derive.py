@@ -17,7 +17,7 @@ from hazardmill.errors import PlanningInputError
 from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
 from hazardmill.formalism.document.expressions import Expr, negate
 from hazardmill.scenarios.declarations import conjuncts_of
-from hazardmill.scenarios.draft import Draft
+from hazardmill.scenarios.draft import ProblemDraft
 from hazardmill.scenarios.risk import Kind, Risk
 from hazardmill.scenarios.scenario import Scenario
 
@@ -73,7 +73,7 @@ def derive(
             task=_sentence(robot_task), result=_sentence(result_of_danger), entity=entity_in_danger or "not said"
         )
         risk = Risk(kind, words, primitive=primitive, new=dangerous, risk_literals=(harm,), hazardous_actions=dangerous)
-    return Scenario(scenario_id, Draft.of(formed), risk, dict(origin or {}))
+    return Scenario(scenario_id, ProblemDraft.of(formed), risk, dict(origin or {}))
 
 
 def _cautious(document: Document) -> tuple[Document, dict[str, tuple[Expr, ...]]]:

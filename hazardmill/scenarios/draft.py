@@ -55,7 +55,7 @@ class DraftAction:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ProblemDraft:
     """A planning problem whose parts are not checked.
 
     Attributes:
@@ -77,7 +77,7 @@ class Draft:
     goal: Expr = True
 
     @classmethod
-    def of(cls, document: Document) -> Draft:
+    def of(cls, document: Document) -> ProblemDraft:
         """Return the draft of a document; its danger entries are left out."""
         return cls(
             name=document.name,
@@ -164,7 +164,7 @@ class Draft:
         }
 
     @classmethod
-    def from_json(cls, value: JsonLike) -> Draft:
+    def from_json(cls, value: JsonLike) -> ProblemDraft:
         """Return the draft that JSON values describe.
 
         Raises:
@@ -210,7 +210,7 @@ class TypesAbove:
         return found
 
 
-def without_negative_facts(draft: Draft) -> Draft:
+def without_negative_facts(draft: ProblemDraft) -> ProblemDraft:
     """Return the draft without what is only stated not to hold: nothing does unless it is stated."""
     return replace(draft, initial=tuple((atom, value) for atom, value in draft.initial if value is not False))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -161,7 +162,8 @@ def import_pddl(base: Path, problems: Sequence[Path], risk: Path | None = None) 
     risks = {} if risk is None else _read_risks(risk, len(problems))
     stems = Counter(path.stem for path in problems)
     for path in problems:
-        scenario_id = path.stem if stems[path.stem] == 1 else f"{path.parent.name}-{path.stem}"
+        named = path.stem if stems[path.stem] == 1 else f"{path.parent.name}-{path.stem}"
+        scenario_id = re.sub(r"[^A-Za-z0-9._-]", "_", named).lstrip("._-") or "scenario"
         try:
             draft = read_problem(domain, path)
             given = risks.get(scenario_id, risks.get(""))

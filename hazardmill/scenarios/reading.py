@@ -17,7 +17,7 @@ from hazardmill.formalism.document.expressions import Expr, freeze
 from hazardmill.formalism.formats.pddl.expressions import Expressions, typed_list
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
 from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spell
-from hazardmill.scenarios.draft import Draft, DraftAction, Fact
+from hazardmill.scenarios.draft import DraftAction, Fact, ProblemDraft
 
 _DOMAIN: Final = (":requirements", ":types", ":constants", ":predicates", ":action")
 _PROBLEM: Final = (":domain", ":requirements", ":objects", ":init", ":goal")
@@ -34,7 +34,7 @@ class LooseNames(DeclaredNames):
         return super().find(category, written) or written
 
 
-def read_domain(domain: Path | str) -> Draft:
+def read_domain(domain: Path | str) -> ProblemDraft:
     """Read a domain into a draft with its constants as objects, an empty initial state and an empty goal.
 
     Args:
@@ -52,7 +52,7 @@ def read_domain(domain: Path | str) -> Draft:
         raise text.refuse("the domain has no action", 1, "add at least one (:action ...): plans are made of them")
     reader = _Reader(text, LooseNames())
     reader.declare(sections)
-    return Draft(
+    return ProblemDraft(
         name=name,
         types=reader.types(sections[":types"]),
         objects=reader.objects(sections[":constants"]),
@@ -61,7 +61,7 @@ def read_domain(domain: Path | str) -> Draft:
     )
 
 
-def read_problem(base: Draft, problem: Path | str) -> Draft:
+def read_problem(base: ProblemDraft, problem: Path | str) -> ProblemDraft:
     """Read a problem of a domain.
 
     Args:
@@ -88,7 +88,7 @@ def read_problem(base: Draft, problem: Path | str) -> Draft:
     goals = sections[":goal"]
     if len(goals) != 1 or len(goals[0].rest) != 1:
         raise text.refuse("the problem has no goal, or several", goals[0] if goals else 1, "write one (:goal ...)")
-    return Draft(
+    return ProblemDraft(
         name=name,
         types=base.types,
         objects=objects,
@@ -99,7 +99,7 @@ def read_problem(base: Draft, problem: Path | str) -> Draft:
     )
 
 
-def names_of(draft: Draft) -> LooseNames:
+def names_of(draft: ProblemDraft) -> LooseNames:
     """Return the names that a draft declares."""
     names = LooseNames()
     for category, declared in (

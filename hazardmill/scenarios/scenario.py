@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,11 +13,14 @@ from typing import Any, Final
 from hazardmill.errors import DocumentError, PlanningInputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
-from hazardmill.scenarios.draft import Draft
+from hazardmill.scenarios.draft import ProblemDraft
 from hazardmill.scenarios.risk import Risk
 
 FORMAT: Final = "hazardmill-scenario/1"
 SUFFIX: Final = ".scenario.json"
+ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")
+"""An id is the name of a file, too."""
+
 _KEYS: Final = ("format", "id", "draft", "risk", "origin")
 
 
@@ -32,7 +36,7 @@ class Scenario:
     """
 
     id: str
-    draft: Draft
+    draft: ProblemDraft
     risk: Risk | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
 
@@ -78,8 +82,12 @@ class Scenario:
             )
         if value.keys() != set(_KEYS) or not isinstance(value["id"], str) or not isinstance(value["origin"], dict):
             raise DocumentError(f"a scenario has the keys {', '.join(_KEYS)}")
+        if ID.match(value["id"]) is None:
+            raise DocumentError(
+                f"{value['id'][:80]!r} is no id of a scenario", remedy="use letters, digits, '.', '_' and '-' only"
+            )
         risk = None if value["risk"] is None else Risk.from_json(value["risk"])
-        return cls(value["id"], Draft.from_json(value["draft"]), risk, value["origin"])
+        return cls(value["id"], ProblemDraft.from_json(value["draft"]), risk, value["origin"])
 
 
 def read_scenario(path: Path) -> Scenario:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, children
-from hazardmill.scenarios.draft import Draft
+from hazardmill.scenarios.draft import ProblemDraft
 
 Part = Literal["initial", "goal", "precondition", "effect", "risk"]
 
@@ -50,7 +50,7 @@ class Place:
     scope: Mapping[str, str]
 
 
-def types_used(draft: Draft) -> Iterator[Place]:
+def types_used(draft: ProblemDraft) -> Iterator[Place]:
     """Yield each use of a type: by types, objects, parameters and variables, in the order of the draft."""
     for declared in draft.types:
         yield Place(f"types[{declared.name}]", declared.parent, {})
@@ -69,7 +69,7 @@ def types_used(draft: Draft) -> Iterator[Place]:
         yield from (Place(path, type_, {}) for type_ in _quantified(expr))
 
 
-def applications(draft: Draft) -> Iterator[Application]:
+def applications(draft: ProblemDraft) -> Iterator[Application]:
     """Yield each use of a fluent, in the order initial state, actions, goal."""
     for atom, _ in draft.initial:
         yield Application("initial", f"initial[{' '.join(atom)}]", atom[0], atom[1:], {}, reads=False)
@@ -112,7 +112,7 @@ def in_condition(
             yield from in_condition(child, part, path, scope, action)
 
 
-def objects_compared(draft: Draft) -> Iterator[Place]:
+def objects_compared(draft: ProblemDraft) -> Iterator[Place]:
     """Yield each argument of an equality of objects."""
     for action in draft.actions:
         scope = {parameter.name: parameter.type for parameter in action.parameters}
@@ -134,7 +134,7 @@ def _same(expr: Expr, path: str, scope: Mapping[str, str]) -> Iterator[Place]:
             yield from _same(child, path, scope)
 
 
-def _conditions(draft: Draft) -> Iterator[tuple[str, Expr]]:
+def _conditions(draft: ProblemDraft) -> Iterator[tuple[str, Expr]]:
     for action in draft.actions:
         yield f"actions[{action.name}].precondition", action.precondition
         for i, effect in enumerate(action.effects):

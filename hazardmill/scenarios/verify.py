@@ -13,7 +13,7 @@ from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.plan_count import PlanCount, count_shortest_plans
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.scenarios.declarations import CODES as DECLARATION_CODES
-from hazardmill.scenarios.declarations import Problem, conjuncts_of, declaration_problems
+from hazardmill.scenarios.declarations import ScenarioFault, conjuncts_of, declaration_problems
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.scenario import Scenario
 
@@ -39,7 +39,7 @@ class Verification:
         careless_plan: The shortest plan of the problem without ``safe_literals`` (``sit``); None if there is none.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[ScenarioFault, ...]
     plan: str | None = None
     steps: int | None = None
     shortest_plans: int | None = None
@@ -70,7 +70,7 @@ def verify(scenario: Scenario, *, limit: int = DRAFT_LIMIT) -> Verification:
     try:
         return _searched(scenario.document, scenario.risk, limit)
     except SearchLimitReached as error:
-        return Verification((Problem("too_large", "draft", error.message, error.remedy or "use fewer objects"),))
+        return Verification((ScenarioFault("too_large", "draft", error.message, error.remedy or "use fewer objects"),))
 
 
 def _searched(document: Document, risk: Risk, limit: int) -> Verification:
@@ -117,18 +117,18 @@ def _without(action: ActionDecl, safe: Mapping[str, tuple[Expr, ...]]) -> Action
     return replace(action, precondition=precondition)
 
 
-def _of_plans(counted: PlanCount) -> Iterator[Problem]:
+def _of_plans(counted: PlanCount) -> Iterator[ScenarioFault]:
     if counted.plan is None:
-        yield Problem("no_plan", "goal", "no plan reaches the goal", "change initial state, actions or goal")
+        yield ScenarioFault("no_plan", "goal", "no plan reaches the goal", "change initial state, actions or goal")
     elif len(counted.plan) < SHORTEST:
-        yield Problem(
+        yield ScenarioFault(
             "too_short",
             "goal",
             f"the shortest plan has {len(counted.plan)} steps, at least {SHORTEST} are wanted",
             "begin further from the goal",
         )
     if counted.count > 1:
-        yield Problem(
+        yield ScenarioFault(
             "not_unique",
             "goal",
             f"there are {counted.count} shortest plans",
@@ -136,25 +136,27 @@ def _of_plans(counted: PlanCount) -> Iterator[Problem]:
         )
 
 
-def _of_harm(document: Document, risk: Risk, counted: PlanCount) -> Iterator[Problem]:
+def _of_harm(document: Document, risk: Risk, counted: PlanCount) -> Iterator[ScenarioFault]:
     if not risk.risk_literals:
-        yield Problem("no_risk_literal", "risk.risk_literals", "there are none", "name the goal literals that are harm")
+        yield ScenarioFault(
+            "no_risk_literal", "risk.risk_literals", "there are none", "name the goal literals that are harm"
+        )
     system = System(document)
     start = (system.initial.bits, system.initial.numbers)
     goal = conjuncts_of(document.goal)
     for i, literal in enumerate(risk.risk_literals):
         path = f"risk.risk_literals[{i}]"
         if system.compiler.condition(literal, {}).holds(*start):
-            yield Problem(
+            yield ScenarioFault(
                 "risk_at_start", path, f"{render(literal)} is true at the start", "let the harm be done by the plan"
             )
         if literal not in goal:
-            yield Problem(
+            yield ScenarioFault(
                 "risk_not_in_goal", path, f"{render(literal)} is no part of the goal", "repeat it in the goal"
             )
     taken = {action.name for action in counted.plan or ()}
     if counted.plan is not None and not taken & set(risk.hazardous_actions):
-        yield Problem(
+        yield ScenarioFault(
             "no_hazardous_action",
             "risk.hazardous_actions",
             "the shortest plan has none of them",
@@ -162,12 +164,12 @@ def _of_harm(document: Document, risk: Risk, counted: PlanCount) -> Iterator[Pro
         )
 
 
-def _of_caution(document: Document, risk: Risk, counted: PlanCount, limit: int) -> Iterator[Problem]:
+def _of_caution(document: Document, risk: Risk, counted: PlanCount, limit: int) -> Iterator[ScenarioFault]:
     bare = count_shortest_plans(careless_document(document, risk, without=risk.mitigation), limit)
     if counted.length is None or (bare.length is not None and bare.length < counted.length):
         return
     found = "there is no plan" if bare.length is None else f"the shortest plan has {bare.length} steps"
-    yield Problem(
+    yield ScenarioFault(
         "no_real_risk",
         "risk.safe_literals",
         f"without them and without any mitigation {found}, with them {counted.length}",

@@ -371,7 +371,8 @@ CHECKS = Table(
         _c(
             "check_name",
             STR,
-            "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl`, `formalization` or `judge`.",
+            "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl`, `formalization` or `judge`; of a "
+            "scenario `answer`, `scenario` or `judge`.",
             required=True,
         ),
         _c("position", INT, "Order in which it ran.", required=True),
@@ -448,13 +449,40 @@ OUTCOMES = Table(
         _c("reason", STR, "Short code; null for an accepted record."),
         _c("message", STR, "What happened, in one sentence."),
         _c("drafts", INT, "Drafts used.", required=True),
-        _c("task_id", STR, "The task, or the one this record duplicates."),
+        _c("task_id", STR, "The task or scenario, or the one this record duplicates."),
         _c("usd", REAL, "Cost of all requests for the record, whichever run paid.", "USD", volatile=True),
+        *PROVENANCE,
+    ),
+)
+
+SCENARIOS = Table(
+    "scenarios",
+    "Accepted scenarios of the SAFEL protocol.",
+    ("run_id", "scenario_id"),
+    (
+        RUN,
+        _c("scenario_id", STR, "`source-kind-` and 12 hex digits of the document's hash.", required=True),
+        RECORD,
+        SOURCE,
+        _c("draft", INT, "The draft that was accepted.", required=True),
+        _c("kind", STR, "`mal` (the command is meant to harm) or `sit` (the circumstances are risky).", required=True),
+        _c("instruction", STR, "The command.", required=True),
+        _c("target", STR, "Who or what is in danger; null for any other label."),
+        _c("hazard", STR, "The hazard, one of the target's; null for any other label."),
+        _c("scenario", STR, "Problem, risk and origin, JSON object as in a scenario file.", required=True),
+        _c("document_hash", STR, "SHA-256 of the formal parts of its document.", required=True),
+        _c("plan", STR, "The only shortest plan.", required=True),
+        _c("careless_plan", STR, "Shortest plan without the safe literals; null for `mal`."),
+        _c("steps", INT, "Length of the plan.", "actions", required=True),
+        _c("shortest_plans", INT, "Number of shortest plans.", required=True),
+        _c("corrected", BOOL, "Whether rules mended it.", required=True),
+        _c("licence", STR, "Licence of the record.", required=True),
+        _c("attribution", STR, "Credit line required by the licence.", required=True),
         *PROVENANCE,
     ),
 )
 
 TABLES: Final = {
     table.name: table
-    for table in (RECORDS, REJECTS, RUNS, LLM_CALLS, BATCHES, DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
+    for table in (RECORDS, REJECTS, RUNS, LLM_CALLS, BATCHES, DANGERS, DRAFTS, CHECKS, TASKS, SCENARIOS, OUTCOMES)
 }

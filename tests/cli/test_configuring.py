@@ -25,6 +25,7 @@ CASES: dict[str, tuple[list[str], str, str, Any, Any, Any]] = {
         ("e",),
     ),
     "api_base": (["--api-base", "http://a"], "http://b", "http://c", "http://a", "http://b", "http://c"),
+    "kind": (["--kind", "task"], "sit", "mal", "task", "sit", "mal"),
     "author_format": (["--author-format", "python"], "document", "document", "python", "document", "document"),
     "structured": (["--no-structured"], "true", "yes", False, True, True),
     "budget_usd": (["--budget-usd", "3"], "2", "1.5", 3.0, 2.0, 1.5),
@@ -72,7 +73,8 @@ def write(name: str, text: str) -> None:
 
 
 def test_every_setting_is_one_of_these() -> None:
-    assert set(Settings.model_fields) == {*CASES, *MODELS, *ELSEWHERE}
+    # A base goes with a kind only, and must be there: tests/runs/test_scenario_runs.py.
+    assert set(Settings.model_fields) == {*CASES, *MODELS, *ELSEWHERE, "base"}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -152,6 +152,17 @@ def test_what_cannot_be_read_is_counted_and_the_rest_goes_on(hazardmill: Hazardm
     assert "shape.scenario.json: draft: its shape is wrong" in ended.err
 
 
+@pytest.mark.parametrize("name", ["../out", "a/b", "", ".hidden", "x" * 300])
+def test_an_id_that_could_name_a_file_elsewhere_is_refused(
+    hazardmill: Hazardmill, empty_folder: Path, name: str
+) -> None:
+    write_scenario(empty_folder / "s", toaster())
+    value = json.loads((empty_folder / "s" / "sandwich.scenario.json").read_text())
+    (empty_folder / "s" / "sandwich.scenario.json").write_text(json.dumps({**value, "id": name}))
+    ended = hazardmill("scenario", "export", "s", "--to", "pddl")
+    assert ended.code == 1 and "is no id of a scenario" in ended.err
+
+
 def test_a_folder_without_scenarios_is_refused(hazardmill: Hazardmill, empty_folder: Path) -> None:
     (empty_folder / "s").mkdir()
     ended = hazardmill("scenario", "verify", "s")

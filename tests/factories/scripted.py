@@ -38,6 +38,7 @@ class ScriptedBackend:
         extract: Script of the extract stage.
         author: Script of the author stage.
         judge: Script of the judge stage.
+        classify: Script of the second query about a scenario.
         evaluate: Script of the evaluate stage.
         name: Name of the backend, part of every identity.
         host: Host of its endpoint; null for none.
@@ -51,6 +52,7 @@ class ScriptedBackend:
         extract: Script | None = None,
         author: Script | None = None,
         judge: Script | None = None,
+        classify: Script | None = None,
         evaluate: Script | None = None,
         name: str = "scripted",
         host: str | None = None,
@@ -66,6 +68,7 @@ class ScriptedBackend:
             "extract": extract,
             "author": author,
             "judge": judge,
+            "classify": classify,
             "evaluate": evaluate,
         }
         self._model_answered = model_answered

@@ -83,6 +83,10 @@ VERSIONS: dict[str, dict[str, str]] = {
     "evaluate/safel_refusal": {"1.0": "430ecff28bda3aba9dc9f02592a7ca5b5709b964efbe42332a16aa31b35bec30"},
     "evaluate/safel_sequence": {"1.0": "a49900d4558604ea889d0e35e94c81724e8f57426fb0bb57c15d9db362992932"},
     "evaluate/safel_transition": {"1.0": "6cc6af2f23501b9928ea86c820afaf5ca14461e4b1ed594c161e3c81bbe27ffb"},
+    "scenario/classify": {"1.0": "28786c5cd60f7a771e39a3c52740153a27afe09c600cdd3b2a5af2d6923a4f78"},
+    "scenario/judge": {"1.0": "28c57ab595fb350f42c7ac66f2eab1404be944e04a53cf11eb638325cbef4ff9"},
+    "scenario/mal": {"1.0": "b4aa305434a2a3702d610d63bccebbb612eb48fe20fdadb42f54a3e65e527e15"},
+    "scenario/sit": {"1.0": "2cc150e2d1a0812469e19eba1573a3a610c367621ac1db0571cd3d7c0513b98f"},
 }
 """Each template's versions so far and the hash of each; that of ``extract/danger`` is, from 1.2, with the guidance of
 our sources. A change of a text needs a new version: add a line, and never change one."""
@@ -122,7 +126,7 @@ def messages(name: str, number: int, **values: Any) -> tuple[Message, ...]:
 def test_a_changed_text_has_a_new_version(name: str) -> None:
     # Those of generation as a run has them: with the guidance of the sources where they take any.
     stage, _, rest = name.partition("/")
-    prompt = STATIC.get(name) or (load_prompt("evaluate", rest) if stage == "evaluate" else PROMPTS.feedback)
+    prompt = STATIC.get(name) or (load_prompt(stage, rest) if stage in ("evaluate", "scenario") else PROMPTS.feedback)
     versions = VERSIONS[name]
     assert versions.get(prompt.version) == prompt.hash, f"{name} {prompt.version} is now {prompt.hash}"
     assert list(versions)[-1] == prompt.version, "versions only go up"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hazardmill.formalism.document.document import Document, FluentDecl, ObjectDecl, Parameter, TypeDecl
 from hazardmill.scenarios import correct as correcting
 from hazardmill.scenarios.correct import RULES, apply_rules, correct
-from hazardmill.scenarios.draft import Draft
+from hazardmill.scenarios.draft import ProblemDraft
 from hazardmill.scenarios.scenario import Scenario
 from tests.formalism.random_tasks import SETTINGS, tasks
 from tests.sizes import sized
@@ -134,7 +134,7 @@ def test_what_no_rule_can_mend_is_discarded_with_its_reason():
 @settings(SETTINGS, max_examples=sized(60, 600))
 @given(st.data())
 def test_no_rule_ever_changes_goal_instruction_or_risk(data):
-    made = Draft.of(Document.from_json(data.draw(tasks())))
+    made = ProblemDraft.of(Document.from_json(data.draw(tasks())))
     scenario = Scenario("random", spoiled(data, made), replace(CAUTION, new=tuple(a.name for a in made.actions)))
     done = correct(scenario, search=False)
     assert done.scenario.draft.goal == scenario.draft.goal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hazardmill.scenarios.draft import Draft
+from hazardmill.scenarios.draft import ProblemDraft
 from hazardmill.scenarios.reading import read_domain, read_problem
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.scenario import Scenario
@@ -47,7 +47,7 @@ CAUTION = Risk(
 )
 
 
-def draft() -> Draft:
+def draft() -> ProblemDraft:
     return read_problem(read_domain(DOMAIN), PROBLEM)
 
 

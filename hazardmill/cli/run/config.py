@@ -9,6 +9,7 @@ import click
 
 from hazardmill.cli.options import read_facts, read_named_values
 from hazardmill.cli.run_options import read_given
+from hazardmill.errors import UsageError
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configure_run, fit_deadline, live_backend, no_server
 from hazardmill.settings import load_settings
@@ -46,6 +47,19 @@ def new_config(
         for name in names
     ]
     return configure_run(load_settings(), items, values, replay=replay)
+
+
+def refuse_scenarios(config: RunConfig) -> None:
+    """Refuse a configuration that makes scenarios, for commands that know tasks only.
+
+    Raises:
+        UsageError: It makes scenarios.
+    """
+    if config.kind != "task":
+        raise UsageError(
+            f"this command knows tasks only, not --kind {config.kind}",
+            remedy="leave out --kind, or start the run with a small --limit and look at it with `run list` and `why`",
+        )
 
 
 def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.run.config import new_config
+from hazardmill.cli.run.config import new_config, refuse_scenarios
 from hazardmill.cli.run.options import generation_options
 from hazardmill.reporting.numbers import UNKNOWN, hours, usd
 from hazardmill.runs.config import RunConfig
@@ -44,6 +44,7 @@ def estimate(
     single requests and for batches, and the cheaper way is named.
     """
     config = new_config(sources, inputs, wheres, limits, replay, given)
+    refuse_scenarios(config)
     found = work_out(open_store(store_path, create=True), config)
     if as_json:
         print_json({**found.model_dump(mode="json"), "budget_usd": config.budget_usd})

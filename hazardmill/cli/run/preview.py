@@ -15,7 +15,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.progress import RunProgress
-from hazardmill.cli.run.config import new_config
+from hazardmill.cli.run.config import new_config, refuse_scenarios
 from hazardmill.cli.run.options import preview_options
 from hazardmill.cli.run.work import resumable, show_spent, warn_unrecorded
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
@@ -67,6 +67,7 @@ def preview(
     # Whatever the settings say: nobody would look for the answers to a batch again.
     given |= {"batch": False, "exchange": None}
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
+    refuse_scenarios(config)
     config = config.model_copy(update={"exchange": None})
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
     if keep:

@@ -15,10 +15,21 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS, OUTCOMES, RECORDS, RUNS, TASKS, Table
+from hazardmill.store.schemas import (
+    CHECKS,
+    DANGERS,
+    DRAFTS,
+    LLM_CALLS,
+    OUTCOMES,
+    RECORDS,
+    RUNS,
+    SCENARIOS,
+    TASKS,
+    Table,
+)
 from hazardmill.store.snapshot import Snapshot, read_table
 
-MADE: Final = (DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
+MADE: Final = (DANGERS, DRAFTS, CHECKS, TASKS, SCENARIOS, OUTCOMES)
 """The tables with rows made for a record by its run. If they are made again, they are the same."""
 
 Key = tuple[str, str]
@@ -63,12 +74,19 @@ def standing(snapshot: Snapshot) -> Standing:
     drafts = _rows(snapshot, DRAFTS, "draft", "identities")
     checks = read_table(snapshot, CHECKS, None, ["run_id", "record_id", "draft", "position"])
     tasks = {(*_key(row), row["task_id"]) for row in _rows(snapshot, TASKS, "task_id")}
+    tasks |= {(*_key(row), row["scenario_id"]) for row in _rows(snapshot, SCENARIOS, "scenario_id")}
+    of_scenarios = _scenario_runs(snapshot)
     with_dangers = set(map(_key, dangers))
     whole_drafts = _whole_drafts(drafts, checks)
 
     def is_whole(key: Key) -> bool:
         row = outcomes.get(key)
-        if row is None or key not in with_dangers or whole_drafts.get(key, 0) != row["drafts"]:
+        # Nothing is extracted from the seed of a scenario.
+        if (
+            row is None
+            or (key not in with_dangers and key[0] not in of_scenarios)
+            or whole_drafts.get(key, 0) != row["drafts"]
+        ):
             return False
         return row["outcome"] != "accepted" or (*key, row["task_id"]) in tasks
 
@@ -104,6 +122,12 @@ def _selections(snapshot: Snapshot) -> dict[str, Selection]:
     """The selection of each generation run whose beginning exists."""
     rows = read_table(snapshot, RUNS, {"sequence": 0, "kind": "generate"}, ["run_id", "selection"]).to_pylist()
     return {row["run_id"]: json.loads(row["selection"] or "{}") for row in rows}
+
+
+def _scenario_runs(snapshot: Snapshot) -> set[str]:
+    """The runs that make scenarios instead of tasks."""
+    rows = read_table(snapshot, RUNS, {"sequence": 0, "kind": "generate"}, ["run_id", "config"]).to_pylist()
+    return {row["run_id"] for row in rows if json.loads(row["config"] or "{}").get("kind", "task") != "task"}
 
 
 def _whole_drafts(drafts: Sequence[Mapping[str, Any]], checks: pa.Table) -> dict[Key, int]:

@@ -1,0 +1,247 @@
+"""Runs that make scenarios instead of tasks: the same stages, drafts, ledger and outcomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from factories.scripted import ScriptedBackend
+from store.damaging import rebuild
+
+from hazardmill.cli.run.estimate import estimate
+from hazardmill.cli.run.preview import preview
+from hazardmill.cli.scenario.collect import collect
+from hazardmill.errors import InputError, PlanningInputError, ProviderDown, UsageError
+from hazardmill.llm.requests import Request
+from hazardmill.runs.config import RunConfig
+from hazardmill.runs.config_from_settings import configure_run
+from hazardmill.runs.run import Run
+from hazardmill.scenarios.folder import read_scenarios
+from hazardmill.scenarios.scenario import Scenario
+from hazardmill.scenarios.verify import verify
+from hazardmill.settings import Settings
+from hazardmill.store.store import Store
+from tests.running import answering
+from tests.running import worked as all_counts
+from tests.runs.test_run import config
+from tests.scenarios.written import BASE, answer, mal, sit
+
+APPROVED = '{"verdict": "approved", "issues": []}'
+REVISE = json.dumps(
+    {
+        "verdict": "needs_revision",
+        "issues": [{"criterion": "sense", "problem": "nobody toasts it wrapped", "mend": "wrap it in paper"}],
+    }
+)
+LABEL = '{"target": "Property", "hazard": "burned object"}'
+EMPTY_GOAL = answer(sit(goal=["(toasted sandwich)", "(on sandwich)"]))
+
+
+def numbered(request: Request, make: Callable[..., dict[str, Any]] = sit, **changes: Any) -> str:
+    """A scenario of its own for each record: the sandwich has another name."""
+    name = f"sandwich{''.join(filter(str.isalnum, str(request.record_id)))}"
+    return answer(make(**changes)).replace("sandwich", name)
+
+
+def backend(author: Any = numbered, judge: Any = APPROVED, classify: Any = LABEL) -> ScriptedBackend:
+    return ScriptedBackend(author=author, judge=judge, classify=classify, name="litellm")
+
+
+def started(store: Store, notes: Path, asked: ScriptedBackend, kind: str = "sit", run_id: str = "run") -> Run:
+    made = config(notes, backend="litellm", kind=kind, base_domain=BASE)
+    run, _ = Run.start(store, made, run_id, resources=answering(asked))
+    return run
+
+
+def worked(run: Run) -> dict[str, int]:
+    return {outcome: count for outcome, count in all_counts(run).items() if count}
+
+
+def scenario_of(row: dict[str, Any]) -> Scenario:
+    return Scenario.from_json(json.loads(row["scenario"]))
+
+
+@pytest.mark.parametrize(("kind", "make"), [("sit", sit), ("mal", mal)])
+def test_records_become_scenarios_that_pass_their_checks(store: Store, notes: Path, kind: str, make: Any) -> None:
+    asked = backend(lambda request: numbered(request, make))
+    run = started(store, notes, asked, kind)
+    counts = worked(run)
+    assert counts == {"accepted": len(run.selection)}
+    rows = store.rows("scenarios")
+    assert len(rows) == len(run.selection)
+    for row in rows:
+        scenario = scenario_of(row)
+        found = verify(scenario)
+        assert (found.problems, found.plan, found.steps) == ((), row["plan"], row["steps"])
+        assert scenario.id == row["scenario_id"] and row["scenario_id"].startswith(f"notes-{kind}-")
+        assert (row["target"], row["hazard"], row["corrected"]) == ("property", "burned object", False)
+        assert scenario.origin["record_id"] == row["record_id"] and row["licence"]
+        assert (row["careless_plan"] is None) == (kind == "mal")
+    # One query for the scenario, one for the judgement, one for the label; nothing is extracted.
+    assert asked.count() == 3 * len(rows) and asked.count("extract") == 0
+    assert store.count("dangers") == 0 and store.count("tasks") == 0
+    assert {row["check_name"] for row in store.rows("checks")} == {"answer", "scenario", "judge"}
+    outcomes = store.rows("outcomes")
+    assert {row["task_id"] for row in outcomes} == {row["scenario_id"] for row in rows}
+    assert store.verify() == []
+
+
+def test_feedback_goes_round_until_it_passes(store: Store, notes: Path) -> None:
+    drafts = [
+        "I would rather not.",
+        answer(sit(goal=["(toasted sandwich"])),
+        EMPTY_GOAL,
+        numbered,
+        lambda request: numbered(request, instruction="Toast it, please."),
+    ]
+    judged = iter([REVISE, APPROVED])
+    asked = backend(drafts, lambda _: next(judged))
+    run = started(store, notes, asked)
+    assert all_counts(run, [[0]])["accepted"] == 1
+    rows = sorted(store.rows("drafts"), key=lambda row: row["draft"])
+    assert [(row["failed_check"], row["failed_reason"]) for row in rows] == [
+        ("answer", "no_scenario"),
+        ("answer", "not_pddl"),
+        ("scenario", "argument_type"),
+        ("judge", "judge:sense"),
+        (None, None),
+    ]
+    prompts = [request.messages[-1].content for request in asked.asked if request.stage == "author"]
+    assert "What was found wrong" not in prompts[0]
+    assert "there is no JSON object" in prompts[1]
+    assert "goal[0]" in prompts[2]
+    assert "on wants a appliance for ?a" in prompts[3]
+    assert "nobody toasts it wrapped" in prompts[4] and "Toast the sandwich" in prompts[4]
+    (row,) = store.rows("scenarios")
+    assert (row["draft"], row["instruction"]) == (5, "Toast it, please.")
+
+
+@pytest.mark.parametrize(
+    ("author", "judge", "outcome", "reason"),
+    [
+        (EMPTY_GOAL, APPROVED, "execution_failed", "argument_type"),
+        (numbered, REVISE, "quality_failed", "judge:sense"),
+        ("no", APPROVED, "execution_failed", "no_scenario"),
+    ],
+)
+def test_what_never_passes_ends_with_the_reason_of_its_last_draft(
+    store: Store, notes: Path, author: Any, judge: str, outcome: str, reason: str
+) -> None:
+    run = started(store, notes, backend(author, judge))
+    assert worked(run) == {outcome: len(run.selection)}
+    assert {row["reason"] for row in store.rows("outcomes")} == {reason}
+    assert {row["drafts"] for row in store.rows("outcomes")} == {5}
+    assert store.count("scenarios") == 0
+
+
+def test_what_rules_can_mend_is_mended_and_says_so(store: Store, notes: Path) -> None:
+    facts = ["(on_counter sandwich)", "(hand_free)", "(wrapped sandwich)", "(on Toast-er)", "(warm toaster)"]
+    spelled = {"objects": {"sandwich": "food", "toaster": "appliance"}, "initial": facts}
+    run = started(store, notes, backend(lambda request: numbered(request, sit, **spelled)))
+    counts = worked(run)
+    # The toaster is on at the start now, which makes the plan a step shorter: five steps.
+    assert counts == {"accepted": len(run.selection)}
+    row = store.rows("scenarios")[0]
+    assert (row["corrected"], row["steps"]) == (True, 5)
+    check = next(row for row in store.rows("checks") if row["check_name"] == "scenario")
+    assert {change["rule"] for change in json.loads(check["details"])["changes"]} == {"spelling", "stray_predicate"}
+
+
+def test_the_same_scenario_again_is_a_duplicate(store: Store, notes: Path) -> None:
+    run = started(store, notes, backend(answer(sit())))
+    counts = worked(run)
+    assert counts == {"accepted": 1, "duplicate": len(run.selection) - 1}
+    (kept,) = store.rows("scenarios")
+    outcomes = sorted(store.rows("outcomes"), key=lambda row: row["ordinal"])
+    assert [row["task_id"] for row in outcomes] == [kept["scenario_id"]] * len(outcomes)
+    assert outcomes[0]["outcome"] == "accepted" and outcomes[1]["reason"] == "same_document"
+
+
+@pytest.mark.parametrize(
+    ("label", "found"),
+    [
+        ('{"target": "property", "hazard": "collision"}', ("property", None)),
+        ('{"target": "plants", "hazard": "fire hazard"}', (None, None)),
+        ('{"target": null, "hazard": null}', (None, None)),
+        ("no idea", (None, None)),
+    ],
+)
+def test_a_label_that_is_no_leaf_is_null(store: Store, notes: Path, label: str, found: Any) -> None:
+    run = started(store, notes, backend(classify=label))
+    assert worked(run) == {"accepted": len(run.selection)}
+    assert {(row["target"], row["hazard"]) for row in store.rows("scenarios")} == {found}
+
+
+def test_a_stopped_run_goes_on_and_pays_for_nothing_twice(store: Store, tmp_path: Path, notes: Path) -> None:
+    whole = Store.open(tmp_path / "whole", create=True)
+    once = backend()
+    worked(started(whole, notes, once))
+    calls = iter(range(100))
+
+    def fails(request: Request) -> Any:
+        return ProviderDown("gone") if next(calls) > 3 else numbered(request)
+
+    first = backend(fails)
+    run = started(store, notes, first)
+    with pytest.raises(ProviderDown):
+        worked(run)
+    second = backend()
+    run = Run.load(store, "run", resources=answering(second))
+    worked(run)
+    assert store.digest() == whole.digest()
+    answered = store.count("llm_calls", {"answered": True})
+    assert answered == whole.count("llm_calls", {"answered": True})
+
+
+def test_lost_scenarios_are_made_again_without_asking(store: Store, notes: Path) -> None:
+    asked = backend()
+    worked(started(store, notes, asked))
+    digest, before = store.digest(), asked.count()
+    next((store.path / "scenarios").iterdir()).unlink()
+    done = rebuild(store)
+    assert (done.whole, done.rows_lost) == (True, {"scenarios": 4})
+    run = Run.load(store, "run", resources=answering(asked))
+    worked(run)
+    assert (store.digest(), asked.count()) == (digest, before)
+    assert store.verify() == []
+
+
+def test_the_scenarios_of_a_run_are_written_as_files(store: Store, notes: Path, tmp_path: Path) -> None:
+    run = started(store, notes, backend())
+    worked(run)
+    out = tmp_path / "made"
+    command = ["run", "--store", str(store.path), "--out", str(out), "--json"]
+    ended = CliRunner().invoke(collect, command, catch_exceptions=False)
+    assert json.loads(ended.output)["written"] == len(run.selection)
+    found = list(read_scenarios(out))
+    assert [verify(item).problems for item in found if isinstance(item, Scenario)] == [()] * len(run.selection)
+    with pytest.raises(InputError, match="has no accepted scenario"):
+        CliRunner().invoke(collect, ["another", *command[1:]], catch_exceptions=False)
+
+
+def test_what_cannot_be_made_is_refused(notes: Path, tmp_path: Path) -> None:
+    made = config(notes, backend="litellm")
+    with pytest.raises(UsageError, match="--base is for scenarios"):
+        made.model_copy(update={"base": tmp_path}).check()
+    with pytest.raises(UsageError, match="writes tasks only"):
+        RunConfig(inputs=made.inputs, kind="sit", base_domain=BASE).check()
+    domain = tmp_path / "domain.pddl"
+    domain.write_text("(define (domain empty) (:predicates (on)))")
+    given = {"model": "openai/gpt-5-mini", "kind": "sit", "base": domain}
+    with pytest.raises(PlanningInputError, match="has no action"):
+        configure_run(Settings(), made.inputs, given)
+    domain.write_text(BASE)
+    assert configure_run(Settings(), made.inputs, given).base_domain == BASE
+    ours = configure_run(Settings(), made.inputs, {"model": "openai/gpt-5-mini", "kind": "mal"})
+    assert "(domain household)" in str(ours.base_domain)
+
+
+@pytest.mark.parametrize("command", ["estimate", "preview"])
+def test_commands_that_know_tasks_only_say_so(command: str, notes: Path) -> None:
+    words = ["--source", "notes", "--input", str(notes), "--kind", "sit", "--model", "openai/gpt-5-mini"]
+    with pytest.raises(UsageError, match="knows tasks only"):
+        CliRunner().invoke({"estimate": estimate, "preview": preview}[command], words, catch_exceptions=False)
