@@ -45,11 +45,18 @@ def render_interval(found: Estimate, form: Form) -> str | None:
     return f"{form(found.low)} to {form(found.high)}"
 
 
-def render_share(found: Estimate, unknown: str) -> str:
+def render_share(found: Estimate, unknown: str, digits: int = 1) -> str:
     """Return the estimate of a share as ``81.2 % (78.0 to 84.1)``.
 
     Args:
         found: An estimate between 0 and 1.
         unknown: The text where it has no value.
+        digits: How many digits follow the point, in the share and in the ends of its interval.
     """
-    return render_estimate(found, share, lambda end: f"{100 * end:.1f}", unknown=unknown, without="no interval")
+    return render_estimate(
+        found,
+        lambda value: share(value, digits),
+        lambda end: f"{100 * end:.{digits}f}",
+        unknown=unknown,
+        without="no interval",
+    )

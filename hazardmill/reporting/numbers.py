@@ -18,13 +18,14 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def share(value: float | None) -> str:
+def share(value: float | None, digits: int = 1) -> str:
     """Return a share as ``46.0 %``.
 
     Args:
         value: Between 0 and 1; null for a share of nothing, which is written as a dash.
+        digits: How many digits follow the point.
     """
-    return NONE if value is None else f"{100 * value:.1f} %"
+    return NONE if value is None else f"{100 * value:.{digits}f} %"
 
 
 def share_of(part: float, whole: float) -> str:

@@ -5,6 +5,8 @@ import pytest
 from hazardmill.report import wording
 from hazardmill.report.cost import Sum, cost
 from hazardmill.reporting import numbers
+from hazardmill.reporting.estimates import render_share
+from hazardmill.statistics.estimate import Proportion
 
 from .support import connect, mill
 
@@ -67,3 +69,10 @@ def test_a_reason_is_a_code_in_words_or_a_sentence_of_bearable_length() -> None:
 def test_nothing_has_no_share() -> None:
     assert numbers.share(None) == numbers.NONE
     assert numbers.share(0.46) == "46.0 %"
+
+
+def test_a_share_has_as_many_digits_as_are_asked_for() -> None:
+    assert (numbers.share(0.4475, 2), numbers.share(0.34, 2), numbers.share(0.34, 0)) == ("44.75 %", "34.00 %", "34 %")
+    found = Proportion(value=0.4475, low=0.39958, high=0.49652, count=179, n=400)
+    assert render_share(found, "none", 2) == "44.75 % (39.96 to 49.65)"
+    assert render_share(found, "none") == "44.8 % (40.0 to 49.7)"

@@ -9,14 +9,24 @@ from hazardmill.reporting.svg.axes import Interval
 from hazardmill.statistics.estimate import Estimate, Proportion
 
 
-def render_rate(rate: Estimate) -> str:
-    """Return a rate with its interval: ``81.2 % (78.0 to 84.1)``."""
-    return render_share(rate, NONE)
+def render_rate(rate: Estimate, digits: int = 1) -> str:
+    """Return a rate with its interval: ``81.2 % (78.0 to 84.1)``.
+
+    Args:
+        rate: The rate; a dash stands for one without a value.
+        digits: Decimals to show.
+    """
+    return render_share(rate, NONE, digits)
 
 
-def render_rate_of(rate: Proportion) -> str:
-    """Return a rate with its interval, and with how many it counts among how many."""
-    return NONE if rate.value is None else f"{render_rate(rate)}, {rate.count:,} of {rate.n:,}"
+def render_rate_of(rate: Proportion, digits: int = 1) -> str:
+    """Return a rate with its interval, and with how many it counts among how many.
+
+    Args:
+        rate: The rate; a dash stands for one without a value.
+        digits: Decimals to show.
+    """
+    return NONE if rate.value is None else f"{render_rate(rate, digits)}, {rate.count:,} of {rate.n:,}"
 
 
 def render_number(found: Estimate, digits: int = 2) -> str:
