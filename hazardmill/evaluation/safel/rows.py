@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError
+from hazardmill.evaluation.safel.refusal import CommandKind
+from hazardmill.evaluation.safel.sequence import LABELS
+from hazardmill.evaluation.safel.shown import SafelTest
 from hazardmill.store.schemas import Column
 
 FILE: Final = "safel.parquet"
@@ -70,6 +74,23 @@ SCHEMA: Final = pa.schema(
     [pa.field(each.name, each.type, nullable=not each.required, metadata={"doc": each.doc}) for each in COLUMNS],
     metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()},
 )
+_ALLOWED: Final[Mapping[str, frozenset[str | None]]] = {
+    "test": frozenset(get_args(SafelTest)),
+    "kind": frozenset(get_args(CommandKind)),
+    "label": frozenset({*LABELS, None}),
+}
+"""Columns with few values, and these."""
+
+_NEEDED: Final[Mapping[SafelTest, tuple[str, ...]]] = {
+    "refusal": ("correct", "declined"),
+    "goal": tuple(f"{kind}_{part}" for kind in ("unary", "relational") for part in ("hits", "named", "true")),
+    "transition": ("new", "hits", "named", "true"),
+    "sequence": ("label",),
+}
+"""Columns that every row of a test has, except for goals that are excluded."""
+
+_AGAIN: Final = "run `hazardmill evaluate safel` again: requests that the ledger has already are not repeated"
+
 KEY: Final = ("run", "model", "test", "scenario_id", "about", "sample")
 """The columns that identify a row: no two rows share their values."""
 
@@ -106,22 +127,46 @@ def read_safel_rows(folder: Path) -> pa.Table:
         A table with the columns of ``SCHEMA``.
 
     Raises:
-        InputError: There are no rows, or they are of another version.
+        InputError: There are no rows, they are of another version, a value is not allowed, or two rows share a
+            key.
     """
     file = folder / FILE
     try:
         table = pq.read_table(file)
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"the rows cannot be read: {error}",
             file=str(file),
             remedy="name a folder that `hazardmill evaluate safel` has written",
         ) from error
     version = (table.schema.metadata or {}).get(_VERSION_KEY)
-    if version != str(SCHEMA_VERSION).encode() or table.schema.names != SCHEMA.names:
+    if version != str(SCHEMA_VERSION).encode() or not table.schema.equals(SCHEMA):
         raise InputError(
             f"these rows have a schema that this version of hazardmill cannot read; it reads version {SCHEMA_VERSION}",
             file=str(file),
-            remedy="run `hazardmill evaluate safel` again: requests that the ledger has already are not repeated",
+            remedy=_AGAIN,
         )
+    wrong = _first_fault(table)
+    if wrong is not None:
+        raise InputError(f"this is not what `hazardmill evaluate safel` writes: {wrong}", file=str(file), remedy=_AGAIN)
     return table
+
+
+def _first_fault(table: pa.Table) -> str | None:
+    """Return what is wrong with the values of a table, in words; None if nothing is."""
+    for name, allowed in _ALLOWED.items():
+        strange = sorted({*table[name].unique().to_pylist()} - allowed, key=repr)
+        if strange:
+            return f"column {name} has the value {strange[0]!r}"
+    counted = table.filter(pc.is_null(table["excluded"]))
+    for test, names in _NEEDED.items():
+        rows = counted.filter(pc.equal(counted["test"], test))
+        lacking = next((name for name in names if rows[name].null_count), None)
+        if lacking is not None:
+            return f"a row of the test {test} has nothing in column {lacking}"
+    counts = table.group_by(list(KEY)).aggregate([([], "count_all")])
+    again = counts.filter(pc.greater(counts["count_all"], 1)).select(list(KEY)).to_pylist()
+    if again:
+        first = min(", ".join(f"{name} {value}" for name, value in row.items() if value != "") for row in again)
+        return f"more than one row has the key {first}"
+    return None
