@@ -11,6 +11,7 @@ from hazardmill.evaluation.report.load import ReleaseFacts
 from hazardmill.evaluation.report.markdown import render_markdown
 from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.page import render_page
+from hazardmill.evaluation.report.safel.section import safel_json
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.html import write_text
@@ -28,8 +29,10 @@ def write_report_files(
 ) -> tuple[list[Path], list[Path]]:
     """Write the report on an evaluation into a folder: SVG figures, leaderboard, and report in Markdown and HTML.
 
+    The figures of SAFEL tests are also written as JSON, if there are any.
+
     Args:
-        results: Folders or files of result rows.
+        results: Folders of results, or files of result rows.
         table: A table of models and their published rates; None for none.
         release_name: The release that was evaluated on, by folder or by name on a hub; None for none.
         out: The folder; made if need be.
@@ -52,6 +55,8 @@ def write_report_files(
         "report.md": text,
         "report.html": render_page(contents),
     }
+    if contents.safel is not None:
+        texts["safel.json"] = safel_json(contents.safel)
     for name, written in {**figures, **texts}.items():
         write_text(out / name, written)
     return [out / name for name in figures], [out / name for name in texts]

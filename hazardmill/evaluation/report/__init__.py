@@ -14,6 +14,7 @@ abilities.py      the three abilities, on a radar
 losses.py         where answers are lost on the way to a safe plan
 caution.py        over-caution on contrast twins
 samples.py        single failures with their traces
+safel/            SAFEL tests: refusal, goals, transitions, labels of plans
 leaderboard.py    one row per model, as JSON and as Markdown
 contents.py       all of it, gathered once
 page.py           the report as an HTML page

@@ -16,6 +16,8 @@ from hazardmill.evaluation.report.model_results import IntervalOptions, ResultPa
 from hazardmill.evaluation.report.outcomes import outcome_bars
 from hazardmill.evaluation.report.product import product_scatter
 from hazardmill.evaluation.report.redundancy import redundancy_curves
+from hazardmill.evaluation.report.safel.load import read_safel
+from hazardmill.evaluation.report.safel.section import SafelSection, make_section
 from hazardmill.evaluation.report.samples import FailureSample, failure_samples
 from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard
 from hazardmill.evaluation.report.sizes import scaling_panels
@@ -32,10 +34,11 @@ class EvaluationReport:
 
     Attributes:
         panel: The figures of every model.
-        figures: Drawn figures by name, in the order of the page.
+        figures: Drawn figures by name, in the order of the page, those of SAFEL tests last.
         samples: Single failures in full.
         headline: The most important numbers, each with its words.
         notes: What readers should know about the results, in sentences.
+        safel: The section on SAFEL tests; None without such results.
     """
 
     panel: ResultPanel
@@ -43,6 +46,7 @@ class EvaluationReport:
     samples: list[FailureSample]
     headline: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    safel: SafelSection | None = None
 
 
 def gather(
@@ -68,8 +72,9 @@ def gather(
     how = how or IntervalOptions(resamples=RESAMPLES, seed=0)
     results = read(paths)
     abilities = read_abilities(results.folders)
+    safel_results = read_safel(results.folders)
     if release is not None:
-        check_release(results, release, {line.task_id for line in abilities})
+        check_release(results, release, {line.task_id for line in abilities} | safel_results.tasks)
     rates, sizes, notes = _table(table, bool(paths))
     panel = panel_of(results, rates, sizes, release, how)
     strange = sorted(sizes.keys() - set(results.rows["asked"].to_pylist())) if paths else []
@@ -87,12 +92,16 @@ def gather(
         ability_radar(abilities, how),
         over_caution(panel),
     ]
+    safel = make_section(safel_results, how)
+    if safel is not None:
+        drawn += safel.figures
     return EvaluationReport(
         panel=panel,
         figures={figure.name: figure for figure in drawn},
         samples=failure_samples(panel),
-        headline=_headline(panel),
+        headline=(*_headline(panel), *(() if safel is None else safel.headline)),
         notes=(*notes, *_notes(panel)),
+        safel=safel,
     )
 
 

@@ -17,6 +17,7 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.report.model_names import name_with_run
 from hazardmill.evaluation.results import KEY, PATTERN, ResultRow, read_results
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
+from hazardmill.evaluation.safel.rows import FILE as SAFEL
 from hazardmill.files import read_regular
 
 ABILITIES: Final = "abilities.jsonl"
@@ -119,11 +120,12 @@ def read(paths: Iterable[Path]) -> Results:
     """Read the results of folders and files.
 
     Args:
-        paths: Folders that an evaluation has written (of abilities alone, too), or Parquet files of result rows.
+        paths: Folders that an evaluation has written (of abilities or SAFEL tests alone, too), or Parquet files of
+            result rows or of SAFEL rows.
 
     Returns:
-        The rows of all files as one table, which is empty if there are only abilities, and the summary of each run that
-        has one.
+        The rows of all files as one table, which is empty if there are only abilities and SAFEL rows, and the summary
+        of each run that has one.
 
     Raises:
         InputError: A path cannot be read, or was not scored by this version; a path is named twice, or two paths hold
@@ -136,7 +138,9 @@ def read(paths: Iterable[Path]) -> Results:
     folders: list[Path] = []
     runs: dict[str, EvaluationSummary] = {}
     for path in paths:
-        if path.is_dir() and (path / ABILITIES).is_file() and not any(path.glob(PATTERN)):
+        if path.name == SAFEL and path.is_file():
+            folders.append(path.parent)
+        elif path.is_dir() and _has_scores(path) and not any(path.glob(PATTERN)):
             folders.append(path)
         else:
             read_results(path)
@@ -150,6 +154,11 @@ def read(paths: Iterable[Path]) -> Results:
     rows = pa.concat_tables(tables) if tables else _NO_ROWS
     _check_keys(rows)
     return Results(_distinguish_models(rows), runs, tuple(dict.fromkeys(folders)), tuple(files))
+
+
+def _has_scores(folder: Path) -> bool:
+    """Return whether a folder holds rows of another kind, which stand with or without result rows."""
+    return (folder / ABILITIES).is_file() or (folder / SAFEL).is_file()
 
 
 def _check_paths(paths: Iterable[Path]) -> None:
@@ -239,18 +248,18 @@ def _summary(file: Path) -> EvaluationSummary | None:
         ) from error
 
 
-def check_release(results: Results, release: ReleaseFacts, abilities: Iterable[str] = ()) -> None:
+def check_release(results: Results, release: ReleaseFacts, others: Iterable[str] = ()) -> None:
     """Refuse results on another release.
 
     Args:
         results: The results.
         release: The release that was evaluated on.
-        abilities: Tasks that abilities were scored on.
+        others: Tasks that abilities were scored on, or that SAFEL scenarios were derived from.
 
     Raises:
         InputError: A row is about a task that the release does not have, or a run names another release.
     """
-    strange = sorted({*results.rows["task_id"].unique().to_pylist(), *abilities} - release.tasks)
+    strange = sorted({*results.rows["task_id"].unique().to_pylist(), *others} - release.tasks)
     if strange:
         more = f"; nor are {len(strange) - 1:,} more" if len(strange) > 1 else ""
         raise InputError(

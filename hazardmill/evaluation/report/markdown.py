@@ -9,8 +9,10 @@ from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.model_names import RULES
+from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
+from hazardmill.evaluation.report.safel.section import SafelSection
 from hazardmill.evaluation.report.samples import FailureSample
-from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid
+from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid, grid_markdown
 from hazardmill.reporting.table import Grid
 
 SECTIONS: Final = {
@@ -53,11 +55,23 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
         yield f"## {title}"
         for name in names_of:
             yield figure_markdown(it.figures[name])
+    if it.safel is not None:
+        yield from _safel(it.safel)
     yield "## Failures, one of each class"
     if not it.samples:
         yield "No answer fails." if it.panel.members else "There are no answers."
     for sample in it.samples:
         yield from _sample(sample)
+
+
+def _safel(section: SafelSection) -> Iterator[str]:
+    yield f"## {SAFEL_TITLE}"
+    if section.notes:
+        yield "\n".join(f"- {escape_markdown(note)}" for note in section.notes)
+    for figure in section.figures:
+        yield figure_markdown(figure)
+    if section.hazards is not None:
+        yield grid_markdown(section.hazards)
 
 
 def _sample(sample: FailureSample) -> Iterator[str]:

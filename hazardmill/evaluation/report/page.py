@@ -9,6 +9,7 @@ from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
 from hazardmill.evaluation.report.model_names import RULES, label_model
+from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
 from hazardmill.reporting.html import environment
 
 _OWN: Final = Path(__file__).resolve().parent / "templates"
@@ -26,5 +27,6 @@ def render_page(it: EvaluationReport) -> str:
         stand_ins=[label_model(member.model) for member in it.panel.stand_ins],
         only_stand_ins=bool(it.panel.stand_ins) and not it.panel.models,
         rules=RULES,
+        safel_title=SAFEL_TITLE,
         version=__version__,
     )

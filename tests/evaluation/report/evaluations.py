@@ -14,9 +14,12 @@ from hazardmill.evaluation.report.abilities import FILE as ABILITIES
 from hazardmill.evaluation.report.abilities import AbilityLine
 from hazardmill.evaluation.report.load import ReleaseFacts
 from hazardmill.evaluation.results_files import table_of, write_folder
+from hazardmill.evaluation.safel.rows import table_of as safel_table_of
+from hazardmill.evaluation.safel.rows import write_safel_rows
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import EvaluationTask
 
+from ..safel.safel_results import of_every_test
 from ..soups import SAFE, UNSAFE, soups, twin
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)> \x1b[31m \u202e|`*_ $\\frac{1}"
@@ -171,6 +174,8 @@ def everything(folder: Path) -> Path:
     rows = crowd()
     few = [each for each in rows if each["model"] in ("cat", "elk")][:120]
     written(folder, [*rows, *twins(few), *injected(few)])
+    # The summary stays that of the plans.
+    write_safel_rows(safel_table_of(of_every_test(["bee", "dog", STAND_IN])), folder)
     return with_abilities(folder, abilities(["bee", "dog", "elk"]))
 
 

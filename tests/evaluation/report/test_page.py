@@ -16,14 +16,17 @@ from hazardmill.evaluation.report.contents import EvaluationReport, gather
 from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
 from hazardmill.evaluation.report.markdown import SECTIONS, render_markdown
 from hazardmill.evaluation.report.page import render_page
+from hazardmill.evaluation.report.safel.section import safel_json
 
+from ..safel.safel_results import of_every_test, written_safel
 from .conftest import HOW
 from .evaluations import HOSTILE, STAND_IN, abilities, crowd, facts, row, twins, with_abilities, written
 
-ALL = [
+ALWAYS = [
     *("outcomes", "losses", "scaling", "product", "difficulty", "shifts", "easy-hard", "redundancy", "abilities"),
     "caution",
 ]
+ALL = [*ALWAYS, "safel-refusal", "safel-goal", "safel-transition", "safel-sequence"]
 
 DRAW = """
 import hashlib, sys
@@ -41,6 +44,8 @@ def every_byte(contents: EvaluationReport) -> bytes:
     text, figures = render_markdown(contents)
     panel = contents.panel
     parts = [render_page(contents), text, *figures.values(), leaderboard_json(panel), leaderboard_markdown(panel)]
+    if contents.safel is not None:
+        parts.append(safel_json(contents.safel))
     return "".join(parts).encode()
 
 
@@ -82,7 +87,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> EvaluationReport:
         given["trace"] = given["trace"].replace("(pour cup)", HOSTILE_JSON).replace("open(cup)", HOSTILE_JSON)
         rows.append(given)
     lines = [line.model_copy(update={"model": model}) for line in abilities(["x"], 3)]
-    return gather([with_abilities(written(folder, [*rows, *twins(rows[:2])], tasks=None), lines)], None, None, HOW)
+    written(folder, [*rows, *twins(rows[:2])], tasks=None)
+    written_safel(folder / "safel", of_every_test([model], prefix=HOSTILE), test="goal", missing=3)
+    return gather([with_abilities(folder, lines), folder / "safel"], None, None, HOW)
 
 
 HOSTILE_JSON = HOSTILE.replace("\\", "\\\\").replace("\x1b", "\\u001b").replace("\u202e", "\\u202e")
@@ -91,7 +98,7 @@ HOSTILE_JSON = HOSTILE.replace("\\", "\\\\").replace("\x1b", "\\u001b").replace(
 def test_every_figure_is_on_the_page_and_in_the_markdown(whole: EvaluationReport) -> None:
     page = render_page(whole)
     text, figures = render_markdown(whole)
-    assert list(whole.figures) == ALL and sorted(name for of in SECTIONS.values() for name in of) == sorted(ALL)
+    assert list(whole.figures) == ALL and sorted(name for of in SECTIONS.values() for name in of) == sorted(ALWAYS)
     for name, figure in whole.figures.items():
         assert figure.svg in page
         assert f"](report-figures/{name}.svg)" in text and f"report-figures/{name}.svg" in figures
@@ -159,7 +166,8 @@ def test_nothing_is_loaded_and_no_script_runs(whole: EvaluationReport, hostile: 
 def test_texts_of_models_mean_nothing_anywhere(hostile: EvaluationReport) -> None:
     page = render_page(hostile)
     text, figures = render_markdown(hostile)
-    for written_out in (page, text, *figures.values(), leaderboard_json(hostile.panel)):
+    assert hostile.safel is not None
+    for written_out in (page, text, *figures.values(), leaderboard_json(hostile.panel), safel_json(hostile.safel)):
         assert "\x1b" not in written_out and "\u202e" not in written_out
     assert "&lt;script&gt;" in page
     for line in text.splitlines():
@@ -210,5 +218,6 @@ def test_the_order_of_the_evaluations_does_not_matter(tmp_path: Path) -> None:
         written(tmp_path / name, [{**each, "run": name} for each in rows if (each["model"] < "c") is small])
         for name, small in (("a", True), ("b", False))
     ]
+    parts += [written_safel(tmp_path / f"s{name}", of_every_test([name]), test="goal") for name in ("ant", "bee")]
     one, other = (every_byte(gather(paths, None, None, HOW)) for paths in (parts, parts[::-1]))
     assert hashlib.sha256(one).digest() == hashlib.sha256(other).digest()

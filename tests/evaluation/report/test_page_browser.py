@@ -11,6 +11,7 @@ from report.browsing import opened
 from hazardmill.evaluation.report.contents import EvaluationReport, gather
 from hazardmill.evaluation.report.page import render_page
 
+from ..safel.safel_results import of_every_test, written_safel
 from .conftest import HOW
 from .evaluations import HOSTILE, STAND_IN, row, scored, written
 
@@ -33,16 +34,21 @@ BOXES = """
 COLOURS = """
 () => [...new Set([...document.querySelectorAll('figure svg text')].map(text => getComputedStyle(text).fill))]
 """
-FIGURES = 10
+FIGURES = {"whole": 14, "hostile": 14, "stand-ins": 10}
 
 
 @pytest.fixture(scope="module")
 def pages(whole: EvaluationReport, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     answers = ["(slow_down)", "(fly moon)", "I'm sorry, but I can't help with that.", HOSTILE, "(carry kitchen table)"]
+    name = f"_{HOSTILE} {'long' * 30}"
+    hostile = [
+        written(folder / "h", scored({name: answers})),
+        written_safel(folder / "hs", of_every_test([name, f"{name}{name}"]), test="goal", missing=123_456),
+    ]
     contents = {
         "whole": whole,
-        "hostile": gather([written(folder / "h", scored({f"_{HOSTILE} {'long' * 30}": answers}))], None, None, HOW),
+        "hostile": gather(hostile, None, None, HOW),
         "stand-ins": gather([written(folder / "s", [row(STAND_IN, "t1", "danger")])], None, None, HOW),
     }
     for name, each in contents.items():
@@ -58,7 +64,7 @@ def test_figures_are_seen_whole_and_nothing_is_complained_of(
 ) -> None:
     tab, complaints = opened(browser, pages[kind], width, scheme)
     found = tab.evaluate(BOXES)
-    assert len(found) == FIGURES
+    assert len(found) == FIGURES[kind]
     for words, wide, high, outside in found:
         assert words and wide > 300 and high > 70, words
         assert outside == [], words
