@@ -18,6 +18,7 @@ from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.records import FrozenModel
 
 AuthorFormat = Literal["python", "document"]
+ExchangeFormat = Literal["openai", "eai"]
 JailProfile = Literal["auto", "full", "minimal"]
 ProductKind = Literal["task", "mal", "sit"]
 
@@ -151,11 +152,18 @@ class AccessOptions(FrozenModel):
     exchange: Annotated[
         Path | None,
         Field(
-            description="Write requests to files in this folder, and read the answers that somebody puts beside them, "
-            "in the format of OpenAI's batches."
+            description="Write requests to files in this folder, and read the answers that somebody puts beside them."
         ),
         RunOption(metavar="FOLDER", unset="none", alters_result=False, is_made=True),
     ] = None
+    exchange_format: Annotated[
+        ExchangeFormat,
+        Field(
+            description="Format of the files in the exchange folder: `openai` for the lines of OpenAI's batches, `eai` "
+            "for the arrays of the Embodied Agent Interface."
+        ),
+        RunOption(alters_result=False),
+    ] = "openai"
     batch_max_age: Annotated[
         float,
         Field(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
 import annotated_types
@@ -13,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from hazardmill.cli.options import FiniteRange
+from hazardmill.errors import UsageError
 from hazardmill.run_options import RunOption, describe_default, run_options
 
 P = ParamSpec("P")
@@ -21,15 +23,18 @@ R = TypeVar("R")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def options_from(model: type[BaseModel], *left_out: str, defaults: bool = True) -> list[Decorator]:
+def options_from(
+    model: type[BaseModel], *left_out: str, defaults: bool = True, aliases: Mapping[str, str] = MappingProxyType({})
+) -> list[Decorator]:
     """Return the click options of a model's fields that carry a ``RunOption``, in the order of the fields.
 
     Args:
         model: The model that declares the fields.
         left_out: Names of fields to skip.
         defaults: Whether the help shows what holds where an option is not given.
+        aliases: Second names of options with a fixed set of values, by field.
     """
-    return [_option(*each, defaults) for each in run_options(model) if each[0] not in left_out]
+    return [_option(*each, defaults, aliases.get(each[0])) for each in run_options(model) if each[0] not in left_out]
 
 
 def apply(options: list[Decorator], function: Callable[P, R]) -> Callable[P, R]:
@@ -66,12 +71,26 @@ def lift_budget(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "budget_usd": None} if values.get("budget_usd") == math.inf else values
 
 
-def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool) -> Decorator:
+def refuse_format_alone(exchange_format: str | None, exchange: Path | None) -> None:
+    """Refuse a format that was given where there is no exchange folder: its files would never be written.
+
+    Raises:
+        UsageError: It was given, and there is no folder.
+    """
+    if exchange_format is not None and exchange is None:
+        raise UsageError(
+            f"{exchange_format} is a format of exchange folders, and there is none",
+            remedy="give --exchange with a folder, or leave out the format",
+        )
+
+
+def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool, alias: str | None = None) -> Decorator:
     flag, default = option.flag_of(name), describe_default(field, option) if defaults else None
     words = str(field.description) if default is None else f"{field.description}  [default: {default}]"
     kind = next(part for part in get_args(field.annotation) or (field.annotation,) if part is not type(None))
     if get_origin(field.annotation) is Literal:
-        return click.option(flag, name, type=click.Choice(get_args(field.annotation)), help=words)
+        flags = (flag,) if alias is None else (flag, alias)
+        return click.option(*flags, name, type=click.Choice(get_args(field.annotation)), help=words)
     if get_origin(field.annotation) is tuple:
         return click.option(flag, name, multiple=True, metavar=option.metavar, help=f"{words}  [may be repeated]")
     if kind is bool:

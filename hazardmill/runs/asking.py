@@ -10,6 +10,7 @@ from typing import Final
 
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.batches.dispatch import BatchDispatch
+from hazardmill.llm.batches.exchange.folder import format_begun
 from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.batches.rules import BatchRules
 from hazardmill.llm.batches.sent import has_open_batches
@@ -69,7 +70,7 @@ async def open_asking(
 
     Raises:
         SettingsError: The budget cannot be kept, a model's provider has no batches, or the exchange folder belongs to
-            another run.
+            another run or has another format.
         StoreError: The ledger, a shared budget or shared limits cannot be read or written.
     """  # what it opens raises them
     run_id, prices = writer.run_id, resources.prices()
@@ -130,5 +131,10 @@ def _rules(access: ModelAccess, *, wait: bool) -> BatchRules:
 def _sent_by(access: ModelAccess, channel: Channel, place: str | None) -> ModelAccess:
     """Return the access with which something was sent, which may have been another one than today's."""
     if channel == "exchange":
-        return access.model_copy(update={"exchange": None if place is None else Path(place), "batch": False})
+        assert place is not None  # the folder
+        folder = Path(place)
+        # A folder keeps its format; only of today's may another one be asked for, which is refused.
+        begun = None if folder == access.exchange else format_begun(folder)
+        update = {"exchange": folder, "exchange_format": begun or access.exchange_format, "batch": False}
+        return access.model_copy(update=update)
     return access.model_copy(update={"exchange": None, "batch": True, "api_base": place})

@@ -50,12 +50,18 @@ def open_batch_provider(access: ModelAccess, model: str, run_id: str) -> BatchPr
         run_id: The run, which an exchange folder belongs to.
 
     Raises:
-        SettingsError: The provider has no batches, or the folder belongs to another run.
+        SettingsError: The provider has no batches, or the folder belongs to another run or has another format.
     """
     if access.exchange is not None:
-        from hazardmill.llm.batches.exchange import ExchangeFolder
+        from hazardmill.llm.batches.exchange.folder import ExchangeFolder
 
-        return ExchangeFolder(access.exchange, model, run_id, max_answer_bytes=access.max_answer_bytes)
+        return ExchangeFolder(
+            access.exchange,
+            model,
+            run_id,
+            exchange_format=access.exchange_format,
+            max_answer_bytes=access.max_answer_bytes,
+        )
     from hazardmill.llm.batches.providers import open_batches
 
     return open_batches(

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from hazardmill.cli.run.config import new_config
+from hazardmill.cli.run.config import new_config, override_config
 from hazardmill.cli.run.options import generation_options
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import RunConfig
@@ -32,6 +32,7 @@ CASES: dict[str, tuple[list[str], str, str, Any, Any, Any]] = {
     "budget_id": (["--budget-id", "a"], "b", "c", "a", "b", "c"),
     "batch": (["--no-batch"], "true", "false", False, True, False),
     "exchange": (["--exchange", "/c"], "/b", "/a", Path("/c"), Path("/b"), Path("/a")),
+    "exchange_format": (["--exchange", "/c", "--exchange-format", "openai"], "eai", "eai", "openai", "eai", "eai"),
     "batch_max_age": (["--batch-max-age", "3"], "2.5", "1", 3.0, 2.5, 1.0),
     "requests_per_minute": (["--requests-per-minute", "3"], "2", "1", 3, 2, 1),
     "tokens_per_minute": (["--tokens-per-minute", "3"], "2", "1", 3, 2, 1),
@@ -87,6 +88,16 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(name: str, m
     monkeypatch.setenv(f"HAZARDMILL_{name.upper()}", variable)
     assert getattr(configuration(*MODEL), name) == by_variable
     assert getattr(configuration(*MODEL, *options), name) == by_option
+
+
+def test_a_format_is_refused_where_there_is_no_exchange_folder() -> None:
+    with pytest.raises(UsageError, match="eai is a format of exchange folders, and there is none"):
+        configuration(*MODEL, "--exchange-format", "eai")
+    started = configuration(*MODEL)
+    with pytest.raises(UsageError, match="there is none"):
+        override_config(started, (), {"exchange_format": "eai"})
+    changed = override_config(started, (), {"exchange_format": "eai", "exchange": Path("/c")})
+    assert (changed.exchange_format, changed.exchange) == ("eai", Path("/c"))
 
 
 LONG = ["--attempt-timeout", "900"]

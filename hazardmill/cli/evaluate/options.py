@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 import click
 from pydantic import JsonValue
 
 from hazardmill.cli.options import FiniteRange
-from hazardmill.cli.run_options import apply, lift_budget, options_from, replay_option
+from hazardmill.cli.run_options import apply, lift_budget, options_from, refuse_format_alone, replay_option
 from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
@@ -64,8 +65,16 @@ def figures_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def asking_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add how a model is asked, and within which limits."""
+def asking_options(function: Callable[P, R], aliases: Mapping[str, str] = MappingProxyType({})) -> Callable[P, R]:
+    """Add how a model is asked, and within which limits.
+
+    Args:
+        function: The command.
+        aliases: Second names of options, by field.
+
+    Returns:
+        The decorated command.
+    """
     of_prompt = [
         click.option("--temperature", type=FiniteRange(0), help="Temperature, instead of the prompt's."),
         click.option(
@@ -74,7 +83,10 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
             help="Maximum number of tokens of an answer, instead of the prompt's.",
         ),
     ]
-    return apply([*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id"), replay_option], function)
+    return apply(
+        [*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id", aliases=aliases), replay_option],
+        function,
+    )
 
 
 def read_access(
@@ -85,8 +97,13 @@ def read_access(
     Returns:
         Two mappings: fields of the configuration, where settings fill in what was not given; and what replaces
             parameters of the prompt.
+
+    Raises:
+        UsageError: A format of exchange folders was given, and there is no folder.
+        SettingsError: The settings are wrong.
     """
     chosen = lift_budget(load_settings().fill(asked))
+    refuse_format_alone(asked.get("exchange_format"), chosen.get("exchange"))
     if replay is not None:
         chosen |= {"backend": "replay", "replay_store": Path(replay).absolute() if replay else None}
     given: dict[str, JsonValue] = {"temperature": temperature, "max_tokens": max_tokens}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hazardmill.cli.options import read_facts, read_named_values
-from hazardmill.cli.run_options import read_given
+from hazardmill.cli.run_options import read_given, refuse_format_alone
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configure_run, fit_deadline, live_backend, no_server
@@ -46,7 +46,9 @@ def new_config(
         RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
         for name in names
     ]
-    return configure_run(load_settings(), items, values, replay=replay)
+    config = configure_run(load_settings(), items, values, replay=replay)
+    refuse_format_alone(values.get("exchange_format"), config.exchange)
+    return config
 
 
 def refuse_scenarios(config: RunConfig) -> None:
@@ -99,6 +101,7 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
     elif "batch" in values:
         # Either of both options chooses how requests travel from here on.
         values["exchange"] = None
+    refuse_format_alone(values.get("exchange_format"), values.get("exchange", config.exchange))
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
 

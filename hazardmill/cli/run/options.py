@@ -53,7 +53,7 @@ _SELECTION = [
 ]
 
 
-TOGETHER = ("batch", "exchange", "batch_max_age")
+TOGETHER = ("batch", "exchange", "exchange_format", "batch_max_age")
 """The options that send requests together."""
 
 

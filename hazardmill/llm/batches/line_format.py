@@ -120,23 +120,36 @@ class ResultReader:
         Args:
             file: The file; it is read from where it stands.
         """
-        while line := file.readline(self._most + 1):
-            too_long = len(line) > self._most and not line.endswith(b"\n")
-            while too_long and (rest := file.readline(_HEAD)) and not rest.endswith(b"\n"):
-                pass
-            if not line.strip():
-                continue
-            result = self._too_large(line) if too_long else read_result(line, self._model)
+        for _, result, _ in self.entries(file):
             if result is None:
                 self.unreadable += 1
             else:
                 yield result
 
+    def entries(self, file: IO[bytes]) -> Iterator[tuple[int, LineResult | None, bool]]:
+        """Yield the number of each line that is not blank, from 1, with its result and whether the line has its end.
+
+        Args:
+            file: The file; it is read from where it stands.
+
+        Yields:
+            Number, result, and whether the line has its end. The result of a line that cannot be read is null.
+        """
+        number = 0
+        while line := file.readline(self._most + 1):
+            number += 1
+            is_whole = line.endswith(b"\n")
+            too_long = len(line) > self._most and not is_whole
+            while too_long and not is_whole and (rest := file.readline(_HEAD)):
+                is_whole = rest.endswith(b"\n")
+            if line.strip():
+                yield number, self._too_large(line) if too_long else read_result(line, self._model), is_whole
+
     def _too_large(self, line: bytes) -> LineResult | None:
         if (found := _ID.search(line[:_HEAD])) is None:
             return None
         try:
-            custom_id = _id(json.loads(b'"' + found[1] + b'"'))
+            custom_id = result_id(json.loads(b'"' + found[1] + b'"'))
         except ValueError:
             return None
         error = AnswerTooLarge(
@@ -162,17 +175,18 @@ def read_result(line: bytes, model: str) -> LineResult | None:
         return None
     response, error = said.get("response"), said.get("error")
     if not isinstance(response, dict):
-        return LineResult(_id(custom_id), error=_no_response(error, model))
+        return LineResult(result_id(custom_id), error=_no_response(error, model))
     status, body = response.get("status_code"), response.get("body")
     if status not in (None, 200):
-        return LineResult(_id(custom_id), error=_error(status, body, model))
+        return LineResult(result_id(custom_id), error=_error(status, body, model))
     if isinstance(completion := _completion(body, model), ProviderError):
         # It was answered, if in a way that nobody can read.
-        return LineResult(_id(custom_id), error=completion, charged=True)
-    return LineResult(_id(custom_id), completion=completion)
+        return LineResult(result_id(custom_id), error=completion, charged=True)
+    return LineResult(result_id(custom_id), completion=completion)
 
 
-def _id(said: str) -> str:
+def result_id(said: str) -> str:
+    """Return an id that somebody else wrote, without secrets and not too long."""
     return scrub(said)[:_LONGEST_ID]
 
 

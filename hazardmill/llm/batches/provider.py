@@ -83,12 +83,14 @@ class LineResult:
         completion: The answer, as ``LitellmBackend.complete`` returns the answer to the same request.
         error: Why there is no answer, as ``LitellmBackend.complete`` raises it; retryable if a later batch may help.
         charged: Whether the line may have cost something although it has no answer that can be used.
+        place: Where it was read, for messages, such as ``line 3``; null if nobody can look there.
     """
 
     custom_id: str
     completion: Completion | None = None
     error: ProviderError | None = None
     charged: bool = False
+    place: str | None = None
 
 
 class BatchProvider(Protocol):
