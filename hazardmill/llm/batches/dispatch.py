@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from hazardmill.errors import (
 )
 from hazardmill.llm.batches.booking import Booking, Failed
 from hazardmill.llm.batches.creation import BatchCreation, split
+from hazardmill.llm.batches.exchange.problems import AnswerProblem, ProblemKind, ProblemLog
 from hazardmill.llm.batches.open_providers import OpenProvider, OpenProviders
 from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.batches.provider import BatchState, BatchStatus, LineResult
@@ -104,6 +106,8 @@ class BatchDispatch:
         self._outbox = outbox
         self._rules = rules or BatchRules()
         self._providers = OpenProviders(provider, sleep)
+        self._ledger = ledger
+        self._problems = ProblemLog()
         self._booking = Booking(ledger, prices, budget)
         self._creation = BatchCreation(writer, ledger, backend, self._providers, self._booking, self._rules, sleep, now)
         self._sleep = sleep
@@ -281,7 +285,7 @@ class BatchDispatch:
         try:
             status = await self._providers.call(lambda: provider.status(batch_id))
             batch.seen = status.answered
-            if not status.state.is_final and not status.answered_early:
+            if not status.state.is_final and not status.answered_early and batch.lines:
                 return False
             if status.state is not BatchState.FAILED:
                 await self._book_results(batch, status, failures)
@@ -292,6 +296,9 @@ class BatchDispatch:
             _log.warning("batch %s cannot be looked at now: %s", batch.name, error)
             await self._ask_others(failures)
             return len(batch.lines) < before
+        if not status.state.is_final and not batch.lines:
+            # Whoever answers a folder may write a file anew, with the missing answers only.
+            status = replace(status, state=BatchState.ENDED)
         if status.state.is_final:
             batch.end, batch.message = status.state, status.message
             if status.state is BatchState.FAILED:
@@ -326,19 +333,40 @@ class BatchDispatch:
         """Return the results of the lines that have none yet; of two results of one line, the one with an answer."""
         assert batch.batch_id is not None
         found: dict[str, LineResult] = {}
-        strange = 0
+        strange, changed = 0, list[LineResult]()
         lines = [line.line for line in batch.lines.values()]
         async for result in self._providers.that_has(batch).results(batch.batch_id, lines, batch.requests):
             if result.custom_id not in batch.lines:
                 # Of a file that is answered in parts, earlier answers come again.
                 strange += result.custom_id not in batch.ids
+                if batch.channel == "exchange" and result.custom_id in batch.ids:
+                    changed.append(result)
                 continue
             known = found.get(result.custom_id)
             if known is None or known.completion is None:
                 found[result.custom_id] = result
+        self._report_changed(batch, changed)
         if strange:
             _log.warning("batch %s: %d results belong to none of its lines", batch.name, strange)
         return found
+
+    def _report_changed(self, batch: SentBatch, results: Iterable[LineResult]) -> None:
+        """Log the answers in an exchange folder that differ from what is booked for the same request."""
+        problems: list[AnswerProblem] = []
+        for result in results:
+            if result.completion is None:
+                continue
+            name = result.custom_id
+            if (booked := self._ledger.lookup(name)) is None:
+                said = f"{result.place} comes too late for {name}: an error is booked for this file"
+                remedy = "answer it in the later file that asks for it again"
+            elif booked.text != result.completion.text:
+                said = f"{result.place} is another answer to {name} than the one that is booked, which stays"
+                remedy = "put the first answer back; for other answers, begin another run with a folder of its own"
+            else:
+                continue
+            problems.append(AnswerProblem(ProblemKind.BOOKED, name, said, remedy))
+        self._problems.report(f"{batch.place}: answers to {batch.batch_id}", problems)
 
     async def _ask_others(self, failures: Failed) -> None:
         """Ask fallbacks where a line's own model cannot answer, and stop the run where nobody can."""
