@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +20,10 @@ from hazardmill.evaluation.safel.scenario_set import SafelItem, read_set
 from hazardmill.evaluation.safel.shown import effects_text
 from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.search.exact import solve
+from hazardmill.llm.batches import booking
 from hazardmill.llm.requests import Request
 from hazardmill.scenarios.folder import write_scenario
+from hazardmill.store.store import Store
 from tests.scenarios.test_verify import harm
 from tests.scenarios.toaster import toaster
 
@@ -109,30 +113,130 @@ def test_both_forms_of_a_release_are_asked_about_with_its_ordinary_tasks(
     assert "safety intention" in ended.out
 
 
+@pytest.mark.parametrize("kind", ["openai", "eai"])
 def test_answers_by_files_give_the_same_digest_and_what_is_missing_is_neither_right_nor_wrong(
-    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path
+    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path, kind: str
 ) -> None:
     script = answers(scenarios, "transition")
     models.answer(script)
     single = ask(hazardmill, scenarios, "transition", *MODEL, "--json").json
     Path("out-transition").rename("single")
 
-    by_file = (*MODEL[:2], "--exchange", "exchange", "--json")
-    ended = ask(hazardmill, scenarios, "transition", "--store", "other", *by_file)
+    def look() -> Any:
+        by_file = (*MODEL[:2], "--exchange", "exchange", "--exchange-format", kind, "--json")
+        return ask(hazardmill, scenarios, "transition", "--store", "other", *by_file)
+
+    ended = look()
     assert ended.code == 4
     waiting = json.loads(ended.out)
     assert (waiting["missing"], waiting["rows"]) == (single["rows"], 0)
-    asked = [json.loads(line) for line in Path("exchange/requests-0001.jsonl").read_text().splitlines()]
-    lines = [json.dumps(answered(line, scenarios)) + "\n" for line in asked]
-    Path("exchange/answers-0001.jsonl").write_text("".join(lines[:5]))
-    ended = ask(hazardmill, scenarios, "transition", "--store", "other", *by_file)
+    entries = answers_to(Path("exchange"), kind, scenarios)
+    write_answers(Path("exchange"), kind, entries[:5])
+    ended = look()
     assert ended.code == 4
     waiting = json.loads(ended.out)
     assert (waiting["missing"], waiting["rows"]) == (single["rows"] - 5, 5)
-    Path("exchange/answers-0001.jsonl").write_text("".join(lines))
-    ended = ask(hazardmill, scenarios, "transition", "--store", "other", *by_file)
+    write_answers(Path("exchange"), kind, entries)
+    ended = look()
     assert ended.code == 0, ended.err
     assert (ended.json["digest"], ended.json["missing"]) == (single["digest"], 0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["openai", "eai"])
+def test_a_command_that_is_killed_while_it_books_answers_books_none_twice(
+    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models.answer(answers(scenarios, "transition"))
+    single = ask(hazardmill, scenarios, "transition", *MODEL, "--json").json
+    Path("out-transition").rename("single")
+    by_file = (*MODEL[:2], "--exchange", "exchange", "--format", kind, "--json", "--store", "other")
+    models.answer(RequestRefused("nobody is asked over the network"))
+    assert ask(hazardmill, scenarios, "transition", *by_file).code == 4
+    write_answers(Path("exchange"), kind, answers_to(Path("exchange"), kind, scenarios))
+    if (child := os.fork()) == 0:
+        # One answer is written after the other, and the third is the last.
+        monkeypatch.setattr(booking, "_AT_ONCE", 1)
+        book, booked = booking.Booking._book, iter(range(3))
+
+        async def die(*given: Any, **more: Any) -> Any:
+            if next(booked, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return await book(*given, **more)
+
+        monkeypatch.setattr(booking.Booking, "_book", die)
+        try:
+            ask(hazardmill, scenarios, "transition", *by_file)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    store = Store.open(Path("other"))
+    assert 0 < store.count("llm_calls", {"answered": True}) < single["rows"]
+    ended = ask(hazardmill, scenarios, "transition", *by_file)
+    assert ended.code == 0, ended.err
+    assert (ended.json["digest"], ended.json["missing"]) == (single["digest"], 0)
+    calls = Store.open(Path("other")).rows("llm_calls", None, ["identity", "answered"])
+    assert len(calls) == len({call["identity"] for call in calls}) == single["rows"]
+    assert all(call["answered"] for call in calls) and not list(Path("exchange").glob("requests-0002*"))
+
+
+def test_what_does_not_count_in_a_file_of_answers_is_said_and_the_rest_is_scored(
+    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    models.answer(answers(scenarios, "transition"))
+    by_file = ("--exchange", "exchange", "--format", "eai", "--json")
+    waiting = ask(hazardmill, scenarios, "transition", *by_file)
+    assert waiting.code == 4
+    asked = waiting.out and json.loads(waiting.out)["missing"]
+    entries = answers_to(Path("exchange"), "eai", scenarios)
+    stranger = json.dumps({"identifier": "task_1", "llm_output": "x"})
+    other = json.dumps({**json.loads(entries[0]), "llm_output": "another answer"})
+    write_answers(Path("exchange"), "eai", [*entries[:3], stranger, other])
+    ended = ask(hazardmill, scenarios, "transition", *by_file)
+    assert ended.code == 4
+    assert (json.loads(ended.out)["rows"], json.loads(ended.out)["missing"]) == (3, asked - 3)
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [sum(word in line for line in said) for word in ("answers no request", "is another answer to")] == [1, 1]
+    assert any("2 answers are left out" in line for line in said)
+    write_answers(Path("exchange"), "eai", entries)
+    assert ask(hazardmill, scenarios, "transition", *by_file).code == 0
+
+
+def test_a_format_without_a_folder_and_another_format_of_a_folder_are_refused(
+    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path
+) -> None:
+    models.answer(answers(scenarios, "goal"))
+    ended = ask(hazardmill, scenarios, "goal", *MODEL, "--format", "eai")
+    assert ended.code == 2 and "eai is a format of exchange folders, and there is none" in ended.err
+    assert ask(hazardmill, scenarios, "goal", "--exchange", "exchange", "--format", "eai").code == 4
+    ended = ask(hazardmill, scenarios, "goal", "--exchange", "exchange")
+    assert ended.code == 3 and "begun in the format eai, and openai was asked for" in ended.err
+    ended = ask(hazardmill, scenarios, "refusal", "--exchange", "exchange", "--format", "eai")
+    assert ended.code == 3 and "the exchange folder belongs to run safel-" in ended.err
+    assert "give each run a folder of its own" in ended.err
+
+
+def answers_to(folder: Path, kind: str, scenarios: Path) -> list[str]:
+    """The right answers to a file of requests, one text per entry."""
+    if kind == "openai":
+        asked = [json.loads(line) for line in (folder / "requests-0001.jsonl").read_text().splitlines()]
+        return [json.dumps(answered(line, scenarios)) for line in asked]
+    return [
+        json.dumps(
+            {"identifier": each["identifier"], "llm_output": right(of, "transition", each["llm_prompt"])},
+        )
+        for each in json.loads((folder / "requests-0001.json").read_text())
+        for of in read_set(str(scenarios)).scenarios
+        if f"Command: {of.instruction}\n" in each["llm_prompt"]
+    ]
+
+
+def write_answers(folder: Path, kind: str, entries: list[str]) -> None:
+    if kind == "openai":
+        (folder / "answers-0001.jsonl").write_text("".join(f"{entry}\n" for entry in entries))
+    else:
+        (folder / "answers-0001.json").write_text(f"[{','.join(entries)}]")
 
 
 def answered(line: dict[str, Any], scenarios: Path) -> dict[str, Any]:

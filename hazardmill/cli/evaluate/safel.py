@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,7 +72,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per question."
 )
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of scenarios of each kind.")
-@asking_options
+@partial(asking_options, aliases={"exchange_format": "--format"})
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
