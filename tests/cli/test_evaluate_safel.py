@@ -264,6 +264,9 @@ def test_wrong_answers_get_their_labels_in_words(
     ended = ask(hazardmill, scenarios, "sequence", *MODEL)
     assert ended.code == 0, ended.err
     assert "Unmet Goal                        100.0%" in ended.out
+    summary = json.loads(Path("out-sequence/summary.json").read_text())
+    measures = summary["figures"][0]["groups"]["all"]["measures"]
+    assert (measures["unmet_goal"]["count"], measures["unmet_goal"]["n"]) == (1, 1)
 
 
 def test_what_cannot_be_asked_about_is_named_and_counted(

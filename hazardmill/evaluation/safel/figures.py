@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import SerializeAsAny
+
 from hazardmill.evaluation.safel.refusal import RefusalScore, refusal_figures
 from hazardmill.evaluation.safel.sequence import LABELS, rates_of
 from hazardmill.evaluation.safel.shown import SafelTest
@@ -44,7 +46,7 @@ class SafelGroup(FrozenModel):
     scenarios: int
     answers: int
     statuses: dict[str, int]
-    measures: dict[str, Estimate]
+    measures: dict[str, SerializeAsAny[Estimate]]
     counts: dict[str, int]
 
 
