@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from prefect import flow, runtime, tags
+from prefect import flow, runtime
 from prefect.client.schemas.objects import State
 
 from flows.endings import name_run, run_exists
@@ -80,13 +80,12 @@ async def generate(
     else:
         wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
         config = configure_run(load_settings(), [wanted], given)
-    with tags(source, config.models.author):
-        async with keys_for(config):
-            if goes_on:
-                run = await asyncio.to_thread(Run.load(place, run_id).resume, config)
-            else:
-                run = await start_run(place, config, run_id)
-            return await work_through(run)
+    async with keys_for(config):
+        if goes_on:
+            run = await asyncio.to_thread(Run.load(place, run_id).resume, config)
+        else:
+            run = await start_run(place, config, run_id)
+        return await work_through(run)
 
 
 def _stored_config(store: Store, run_id: str, source: str, given: dict[str, Any]) -> RunConfig:

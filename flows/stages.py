@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 from prefect import flow, runtime, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 
 from flows.wave_log import WaveLog
 from hazardmill.errors import RunStopped
@@ -26,6 +27,10 @@ Result = TypeVar("Result")
 
 MOST_WAVES: Final = 10
 """The most waves in one graph. Each has up to 17 tasks, and above 500 edges the UI hides all arrows."""
+
+
+_MOST_LIMITS: Final = 200
+"""How many limits the server lists at once."""
 
 
 async def run_as_tasks(run: Run, session: Session, waves: Sequence[Sequence[int]], log: WaveLog) -> None:
@@ -50,7 +55,7 @@ async def run_as_tasks(run: Run, session: Session, waves: Sequence[Sequence[int]
 
     steps = await plan(run)
     log.begin(steps)
-    stages = _stage_tasks(run, session, log)
+    stages = _stage_tasks(run, session, log, await _limited_tags())
     if len(steps) <= MOST_WAVES:
         await session.run_steps(steps, stages)
         return
@@ -70,14 +75,25 @@ async def run_as_tasks(run: Run, session: Session, waves: Sequence[Sequence[int]
         _raise_if_stopped(await as_flow(work_on_group)(first, last))
 
 
-def _stage_tasks(run: Run, session: Session, log: WaveLog) -> WaveStages:
-    """Return the stages of a session as tasks, with the tags by which the UI can filter them."""
+async def _limited_tags() -> set[str]:
+    """Return the tags on which the server has a limit.
+
+    Stages have no other tags. For each that has some, Prefect asks the server whether it may begin, limit or not. With
+    SQLite, a server that is writing refuses many of these requests, and Prefect waits two seconds before the next one.
+    """
+    async with get_client() as client:
+        limits = await client.read_global_concurrency_limits(limit=_MOST_LIMITS)
+    return {limit.name.removeprefix("tag:") for limit in limits if limit.name.startswith("tag:")}
+
+
+def _stage_tasks(run: Run, session: Session, log: WaveLog, limited: set[str]) -> WaveStages:
+    """Return the stages of a session as tasks, with those of their tags on which there is a limit."""
     models, stages = run.config.models, session.stages
     return WaveStages(
-        extract=_stage_task("extract", stages.extract, log, _llm(models.extract)),
-        author=_stage_task("author", stages.author, log, _llm(models.author)),
-        execute=_stage_task("execute", stages.execute, log, {"jail"}),
-        judge=_stage_task("judge", stages.judge, log, _llm(models.judge)),
+        extract=_stage_task("extract", stages.extract, log, _llm(models.extract) & limited),
+        author=_stage_task("author", stages.author, log, _llm(models.author) & limited),
+        execute=_stage_task("execute", stages.execute, log, {"jail"} & limited),
+        judge=_stage_task("judge", stages.judge, log, _llm(models.judge) & limited),
         commit=_stage_task("commit", stages.commit, log, set()),
     )
 

@@ -386,6 +386,21 @@ def test_more_waves_than_a_graph_can_show_are_drawn_in_groups(prefect_server, sa
     assert {"ingest", "plan", "waves / 1 to 8", "waves / 9 to 11", "publish"} == set(graph("grouped"))
 
 
+def test_stages_have_those_tags_on_which_the_server_has_a_limit(prefect_server, sample, tmp_path):
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterTags
+
+    with get_client(sync_client=True) as client:
+        client.create_concurrency_limit("jail", 5)
+        try:
+            generate("neiss", sample, limit=1, store=tmp_path / "store", run_id="limited")
+        finally:
+            client.delete_concurrency_limit_by_tag("jail")
+        graph("limited")
+        tagged = client.read_task_runs(task_run_filter=TaskRunFilter(tags=TaskRunFilterTags(is_null_=False)))
+    assert {(run.name.partition("-")[0], *run.tags) for run in tagged} == {("wave 01 execute", "jail")}
+
+
 def test_a_budget_that_is_reached_fails_no_stage_and_no_group(prefect_server, sample, tmp_path, monkeypatch):
     extract = Session.extract
 
