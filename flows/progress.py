@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -12,7 +10,7 @@ from uuid import UUID
 from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
 from prefect.logging import get_run_logger
 
-from flows.publishing import key
+from flows.publishing import key, repeat
 from hazardmill.runs.run import Run
 
 LOOK_EVERY_S: Final = 2.0
@@ -82,16 +80,8 @@ async def watch_progress(progress: Progress, look: Callable[[], Awaitable[None]]
             await look()
         await progress.show()
 
-    async def forever() -> None:
-        while True:
-            await asyncio.sleep(LOOK_EVERY_S)
-            await once()
-
-    watching = asyncio.create_task(forever())
     try:
-        yield
+        async with repeat(LOOK_EVERY_S, once):
+            yield
     finally:
-        watching.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watching
         await once()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
@@ -51,23 +51,32 @@ def announce(store: Store, run_id: str) -> None:
     )
 
 
-@asynccontextmanager
-async def announce_regularly(run: Run) -> AsyncIterator[None]:
+def announce_regularly(run: Run) -> AbstractAsyncContextManager[None]:
     """Announce new results at intervals while the block runs."""
+
+    async def once() -> None:
+        try:
+            announce(run.store, run.run_id)
+        except Exception as error:
+            # No run fails because its figures are late.
+            get_run_logger().warning("the results of run %s were not announced: %r", run.run_id, error)
+
+    return repeat(ANNOUNCE_EVERY_S, once)
+
+
+@asynccontextmanager
+async def repeat(every_s: float, work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Do ``work`` every so many seconds while the block runs; its error is raised at the end of the block."""
 
     async def forever() -> None:
         while True:
-            await asyncio.sleep(ANNOUNCE_EVERY_S)
-            try:
-                announce(run.store, run.run_id)
-            except Exception as error:
-                # No run fails because its figures are late.
-                get_run_logger().warning("the results of run %s were not announced: %r", run.run_id, error)
+            await asyncio.sleep(every_s)
+            await work()
 
-    announcing = asyncio.create_task(forever())
+    repeating = asyncio.create_task(forever())
     try:
         yield
     finally:
-        announcing.cancel()
+        repeating.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await announcing
+            await repeating

@@ -31,10 +31,6 @@ MOST_WAVES: Final = 10
 """The most waves in one graph. Each has up to 17 tasks, and above 500 edges the UI hides all arrows."""
 
 
-_MOST_LIMITS: Final = 200
-"""How many limits the server lists at once."""
-
-
 async def run_as_tasks(run: Run, session: Session, waves: Sequence[Sequence[int]], log: WaveLog) -> None:
     """Take waves through all stages, each stage of each wave as a task.
 
@@ -84,7 +80,7 @@ async def _limited_tags() -> set[str]:
     SQLite, a server that is writing refuses many of these requests, and Prefect waits two seconds before the next one.
     """
     async with get_client() as client:
-        limits = await client.read_global_concurrency_limits(limit=_MOST_LIMITS)
+        limits = await client.read_global_concurrency_limits(limit=200)  # the most that a server lists at once
     return {limit.name.removeprefix("tag:") for limit in limits if limit.name.startswith("tag:")}
 
 

@@ -107,7 +107,6 @@ async def _work(run: Run, progress: Progress, log: WaveLog) -> str | None:
             return error.message
         finally:
             warn_unrecorded(run, session.unrecorded)
-            await progress.show()
     return None
 
 
