@@ -21,6 +21,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.authorities import TRUSTED
+
 PROJECT = Path(__file__).resolve().parent.parent
 VARIABLE = "HAZARDMILL_REFERENCE"
 TIMEOUT = "PYTEST_TIMEOUT"
@@ -50,11 +52,12 @@ def reference_folder() -> Path | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the seed of property tests, and say how long a test may take; workers are told both."""
+    """Choose the seed of property tests, and say how long a test may take and whom to trust; workers are told all."""
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
     # Runs of a test that names no model are by our rules.
     os.environ.setdefault("HAZARDMILL_MODEL", "offline-author")
+    os.environ.update(TRUSTED)
     if config.option.timeout is not None:
         os.environ[TIMEOUT] = str(config.option.timeout)
     os.environ.setdefault(TIMEOUT, config.getini("timeout"))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.authorities import TRUSTED
 from tests.once import made_once
 
 
@@ -20,7 +21,7 @@ def empty_database(factory: pytest.TempPathFactory) -> Path:
 
     def make(folder: Path) -> None:
         words = [Path(sys.executable).with_name("prefect"), "server", "database", "upgrade", "-y"]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PREFECT_HOME": str(folder)}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PREFECT_HOME": str(folder), **TRUSTED}
         subprocess.run(words, env=environment, check=True, capture_output=True)
 
     return made_once(factory, "prefect-database", make) / "prefect.db"

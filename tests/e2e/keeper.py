@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.authorities import TRUSTED
+
 TESTS = Path(__file__).resolve().parent.parent
 
 
@@ -58,7 +60,7 @@ def keeping(module: str, environment: Mapping[str, str]) -> Iterator[Keeper]:
     paths = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
     command = [sys.executable, "-m", module]
     with subprocess.Popen(
-        command, env={**paths, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, env={**paths, **TRUSTED, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
         yield Keeper(process)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.authorities import TRUSTED
+
 KEY = "sk-planted-5b1e-never-to-be-seen"
 
 
@@ -14,7 +16,7 @@ def hazardmill(*words: object, **environment: str) -> subprocess.CompletedProces
     """Run a command as a user does, with nothing in its environment but what is given."""
     return subprocess.run(
         [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)],
-        env={"PATH": "/usr/bin:/bin", **environment},
+        env={"PATH": "/usr/bin:/bin", **TRUSTED, **environment},
         capture_output=True,
         text=True,
         check=False,

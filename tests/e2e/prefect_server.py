@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import httpx
 from patience import PATIENCE_S
 
+from tests.authorities import TRUSTED
+
 T = TypeVar("T")
 
 BIN = Path(sys.executable).parent
@@ -59,6 +61,7 @@ class Prefect:
             "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "DO_NOT_TRACK": "1",
+            **TRUSTED,
             **extra,
         }
         self.http = httpx.Client(base_url=self.environment["PREFECT_API_URL"], timeout=PATIENCE_S)
