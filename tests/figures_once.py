@@ -6,6 +6,7 @@ Matplotlib takes a fourteenth of a second for each, and a report has nine, a dem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -30,10 +31,17 @@ def forget_figures() -> None:
     _drawn.clear()
 
 
-@pytest.fixture(scope="package", autouse=True)
-def _figures_once() -> Iterator[None]:
+@contextmanager
+def figures_drawn_once() -> Iterator[None]:
+    """Within the block, a figure is drawn only if none like it was."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "_draw_svg", _draw_once)
+        yield
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _figures_once() -> Iterator[None]:
+    with figures_drawn_once():
         yield
 
 
