@@ -50,7 +50,9 @@ class Soaked:
     ends: Counter[str] = field(default_factory=Counter)
 
 
-def soak_batches(folder: Path, reference: Path, project: Path, records: int, seed: int = 8) -> Soaked:
+def soak_batches(
+    folder: Path, reference: Path, project: Path, records: int, seed: int = 8, lines: int = LINES
+) -> Soaked:
     """Run the same records one by one without faults, and by batches with faults; compare the stores.
 
     Args:
@@ -59,6 +61,7 @@ def soak_batches(folder: Path, reference: Path, project: Path, records: int, see
         project: The checkout.
         records: About so many, from five sources.
         seed: Draws the faults.
+        lines: Most lines of a batch.
     """
     data = reference / "data"
     samples = {name: project / "sources" / name / "sample" for name in ("alfred", "bddl", "virtualhome")}
@@ -74,7 +77,7 @@ def soak_batches(folder: Path, reference: Path, project: Path, records: int, see
         ("batch", SeededBatchFaults(seed=seed, rate=RATE, kinds=ANSWERED, most=MOST)),
     ):
         stores[name] = store = Store.open(folder / name, create=True)
-        with LlmServer(batch_faults=faults) as server, patch.object(creation, "_LARGEST", LINES):
+        with LlmServer(batch_faults=faults) as server, patch.object(creation, "_LARGEST", lines):
             config = RunConfig(
                 inputs=tuple(inputs),
                 models=Models(extract=MODEL, author=MODEL, judge=MODEL),

@@ -15,6 +15,9 @@ from tests.running import worked
 from tests.runs.faulty_batches import RECOVERABLE, RESOURCES, soak_batches
 from tests.runs.test_over_http import Configured, started
 from tests.runs.test_over_http import configured as configured
+from tests.sizes import sized
+
+RECORDS, LINES = sized((60, 6), (150, 15))
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +90,10 @@ def test_providers_without_batches_are_refused_before_anything_is_sent(store: St
 def test_records_end_as_without_faults(
     reference: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A quarter of what ``benchmarks/soak.py --batch-faults 600`` runs."""
+    """A part of what ``benchmarks/soak.py --batch-faults 600`` runs, in batches that are smaller too."""
     # Servers on this machine ask for no key.
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    print(*(said := soak_batches(tmp_path, reference, project, records=150)).lines, sep="\n")
+    print(*(said := soak_batches(tmp_path, reference, project, records=RECORDS, lines=LINES)).lines, sep="\n")
     assert said.wrong == []
     # Which batch has which fault depends on which requests came first.
     assert said.batches > 40 and len(said.ends) >= 3
