@@ -1,4 +1,4 @@
-"""The whole mill on real records: 300 NEISS reports and 50 BDDL activities, as a user would run it."""
+"""The whole mill on real records, NEISS reports and BDDL activities, as a user would run it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Outcome
 from hazardmill.store.store import Store
+from tests.sizes import sized
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
+
+NEISS, BDDL = sized((200, 30), (300, 50))
 
 
 def hazardmill(*words, cwd):
@@ -38,8 +41,15 @@ def generate(reference, folder, *more):
         hazardmill(
             "run",
             "generate",
-            *("--source", "neiss", "--input", f"neiss={data / 'neiss' / 'neiss2019.tsv'}", "--limit", "neiss=300"),
-            *("--source", "bddl", "--input", f"bddl={data / 'bddl' / 'activity_definitions'}", "--limit", "bddl=50"),
+            *("--source", "neiss", "--input", f"neiss={data / 'neiss' / 'neiss2019.tsv'}", "--limit", f"neiss={NEISS}"),
+            *(
+                "--source",
+                "bddl",
+                "--input",
+                f"bddl={data / 'bddl' / 'activity_definitions'}",
+                "--limit",
+                f"bddl={BDDL}",
+            ),
             *("--store", folder / "store", "--json", *more),
             cwd=folder,
         )
@@ -56,12 +66,12 @@ def run(reference, tmp_path_factory):
 def test_every_record_ends_in_exactly_one_outcome_and_the_funnel_adds_up(run):
     shown, store = run
     outcomes = store.rows("outcomes", {"run_id": "first"})
-    assert len(outcomes) == len({row["record_id"] for row in outcomes}) == 350
-    assert Counter(row["source"] for row in outcomes) == {"neiss": 300, "bddl": 50}
+    assert len(outcomes) == len({row["record_id"] for row in outcomes}) == NEISS + BDDL
+    assert Counter(row["source"] for row in outcomes) == {"neiss": NEISS, "bddl": BDDL}
     assert all(row["outcome"] != Outcome.PENDING for row in outcomes)
     total = shown["funnel"]["total"]
-    assert sum(total[outcome.value] for outcome in Outcome) == total["records"] == 350
-    assert total["accepted"] == store.count("tasks") > 150
+    assert sum(total[outcome.value] for outcome in Outcome) == total["records"] == NEISS + BDDL
+    assert total["accepted"] == store.count("tasks") > 0.43 * (NEISS + BDDL)
     assert not store.verify()
 
 

@@ -67,7 +67,7 @@ def files_of(document: Document, origin: TaskOrigin = ORIGIN, **options: Any) ->
 
 
 @pytest.fixture(
-    scope="module", params=[25, pytest.param(sized(60, 165), marks=pytest.mark.full)], ids="{} random".format
+    scope="module", params=[25, pytest.param(sized(40, 165), marks=pytest.mark.full)], ids="{} random".format
 )
 def sayable(reference: Path, request: pytest.FixtureRequest) -> dict[str, Document]:
     """Documents that a folder can say, by name."""
@@ -238,7 +238,7 @@ def test_what_is_exported_without_loss_comes_back_as_the_same_document(
         assert imported(folder, planners).hash == document.hash, name
 
 
-@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [50, pytest.param(sized(80, 150), marks=pytest.mark.full)])
 def test_random_tasks_that_lose_nothing_come_back_as_they_are(tmp_path: Path, planners: Jail, examples: int) -> None:
     done = 0
     for number, document in enumerate(random_documents(examples)):
@@ -291,11 +291,12 @@ def test_the_tasks_of_the_demo_come_back(
     exported = export_despite(str(tasks), None, out)
     assert exported.counts == {"written": len(wanted)} and len(wanted) > 100
     refused = {}
-    for folder in out.iterdir():
+    folders = sorted(out.iterdir())
+    assert [folder.name for folder in folders] == sorted(wanted)
+    for folder in folders[:: sized(3, 1)]:
         document = imported(folder, planners)
-        assert document.hash == wanted.pop(folder.name), folder.name
+        assert document.hash == wanted[folder.name], folder.name
         refused[folder.name] = beyond_the_package(folder, document)
-    assert not wanted
     assert {name: lacks for name, lacks in refused.items() if lacks[0] or lacks[1] - {"goal_beyond_strips"}} == {}
 
 
@@ -449,8 +450,10 @@ def test_what_the_offline_author_wrote_says_so_in_every_file() -> None:
 @pytest.mark.full
 def test_the_same_task_gives_the_same_bytes(project: Path) -> None:
     script = (
-        "import hashlib, json; from tests.formalism.test_despite_export import *;"
-        "print(hashlib.sha256(json.dumps(files_of(galley())).encode()).hexdigest())"
+        "import hashlib, json; from hazardmill.formalism.formats.despite.write import TaskOrigin, despite_files;"
+        "from tests.formalism.despite_folders import galley;"
+        "files = despite_files(galley(), TaskOrigin('kitchen-1'), limit=2_000);"
+        "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
     )
     digests = set()
     for seed in ("1", "2"):
