@@ -23,8 +23,9 @@ from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRequest, LlmServer
 from hazardmill.testing.llm_server.chat_request import read_chat_request
 from tests.runs.faulty_batches import RESOURCES
+from tests.sizes import sized
 
-TASKS = 200
+TASKS = sized(60, 200)
 MODEL = "openai/gpt-4o-mini"
 
 
@@ -80,7 +81,7 @@ def test_every_way_gives_the_same_rows(
             evaluation = Evaluation(tasks, access, resources=RESOURCES)
             store = Store.open(tmp_path / way, create=True)
             if way == "exchange":
-                with pytest.raises(RunWaiting, match=r"exchange requests-0001.jsonl in .* \(0 of 200 requests"):
+                with pytest.raises(RunWaiting, match=rf"exchange requests-0001.jsonl in .* \(0 of {TASKS} requests"):
                     digest(evaluation, store, wait=False)
                 answer_files(tmp_path / "exchange", plan)
             before = len(server.attempts)
