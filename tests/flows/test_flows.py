@@ -21,6 +21,9 @@ from tests.running import worked
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(240)]
 
+RECORDS, WAVE = 8, 5
+"""Two waves, of different sizes."""
+
 
 @pytest.fixture
 def sample(project):
@@ -29,7 +32,7 @@ def sample(project):
 
 def run_plainly(sample, folder, limit):
     store = Store.open(folder, create=True)
-    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=limit),), wave_size=25))
+    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=limit),), wave_size=WAVE))
     return store, worked(run)
 
 
@@ -57,9 +60,9 @@ def publish(*args, **kwargs):
 
 
 def test_a_generate_flow_gives_what_the_library_gives(prefect_server, sample, tmp_path):
-    plain, counts = run_plainly(sample, tmp_path / "plain", 30)
+    plain, counts = run_plainly(sample, tmp_path / "plain", RECORDS)
 
-    result = generate("neiss", sample, limit=30, store=tmp_path / "flow")
+    result = generate("neiss", sample, limit=RECORDS, store=tmp_path / "flow")
 
     assert result.counts == counts
     assert Store(tmp_path / "flow").digest() == plain.digest()
@@ -97,7 +100,7 @@ def test_a_second_run_pays_only_for_what_changed(prefect_server, sample, tmp_pat
 
 def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, sample, tmp_path):
     store = Store.open(tmp_path / "store", create=True)
-    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=30),), wave_size=25))
+    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=RECORDS),), wave_size=WAVE))
 
     async def first_batch():
         async with run.session() as session:
@@ -109,7 +112,7 @@ def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, sample, tmp_pat
     # What the run was started with holds, whatever the deployment says of the records.
     result = generate("neiss", sample, limit=3, store=store.path, run_id=run.run_id, wave_size=2, attempt_timeout=900)
 
-    plain, counts = run_plainly(sample, tmp_path / "plain", 30)
+    plain, counts = run_plainly(sample, tmp_path / "plain", RECORDS)
     assert result.counts == counts
     assert store.digest(run.run_id) == plain.digest(plain.rows("outcomes")[0]["run_id"])
     assert store.count("llm_calls") == plain.count("llm_calls") > calls
