@@ -1,6 +1,6 @@
 """Runs by batches and by an exchange folder end alike, wherever their process was killed.
 
-Five points of each way; ``benchmarks/soak.py --kills`` takes more.
+A write, an fsync and a call about a batch of each way, which are drawn; ``benchmarks/soak.py --kills`` takes more.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from e2e.drawn_batch_kills import WAYS, BatchMill
 from e2e.drawn_kills import UndisturbedRun
 from e2e.keeper import keeping
 from e2e.killed_anywhere import KINDS_OF_BATCHES
+from tests.sizes import sized
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
 SEED = 5
-POINTS = 5
+POINTS = sized(3, 5)
 
 
 @pytest.fixture(scope="module")
