@@ -95,7 +95,7 @@ def shuffled(task, chance):
     return other
 
 
-@pytest.mark.parametrize("examples", [FAST, pytest.param(sized(250, 1_000), marks=FULL)])
+@pytest.mark.parametrize("examples", [FAST, pytest.param(sized(150, 1_000), marks=FULL)])
 def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
     counts = Counter()
 
@@ -132,7 +132,7 @@ def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
 
 
 @pytest.mark.parametrize(
-    ("examples", "depth", "nodes"), [(FAST, 4, 40), pytest.param(sized(250, 1_000), 6, 60, marks=FULL)]
+    ("examples", "depth", "nodes"), [(FAST, 4, 40), pytest.param(sized(150, 1_000), 6, 60, marks=FULL)]
 )
 def test_optimal_lengths_are_those_of_search_over_the_sequential_simulator(examples, depth, nodes):
     counts = Counter()

@@ -28,6 +28,7 @@ from hazardmill.formalism.document.plan_text import PlanReader
 from hazardmill.formalism.formats.up.convert import GroundStep, boolean_is_exact, from_actions, to_actions, to_up
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from .support import REFERENCE_TASKS, kitchen, plan_rows, reference_document
 
@@ -42,7 +43,7 @@ def text(plan: tuple[GroundStep, ...]) -> str:
     return " ".join("(" + " ".join((name, *args)) + ")" for name, args in plan)
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [5, pytest.param(sized(2, 1), marks=pytest.mark.full)])
 @pytest.mark.parametrize("task", REFERENCE_TASKS)
 def test_the_reference_verdicts_are_those_of_unified_planning(reference: Path, task: str, every: int) -> None:
     folder = reference / "verdicts" / task
