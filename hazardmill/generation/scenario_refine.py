@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from hazardmill.errors import DocumentError, UnusableAnswer
 from hazardmill.formalism.document.expressions import render
-from hazardmill.formalism.formats.pddl.writer import problem_pddl
 from hazardmill.generation.author import AuthorResult, show_feedback
 from hazardmill.generation.context import ScenarioSettings, StageContext, add_costs, stage_request, total_usd
 from hazardmill.generation.extract import ExtractResult
@@ -228,20 +227,31 @@ async def judge_scenario(work: Refinement, context: StageContext) -> None:
 
 
 def describe_scenario(scenario: Scenario, correction: Correction) -> str:
-    """Return a scenario in words and PDDL for the judge: command, objects, start, goal, new actions, plans."""
+    """Return a scenario for the judge: command, objects by type, start, goal, new actions, plans.
+
+    Args:
+        scenario: The scenario.
+        correction: What was found about its plans.
+    """
     document, risk = scenario.document, scenario.risk
     assert risk is not None
     found = correction.verification
     new = [action for action in document.actions if action.name in risk.new]
-    parts = [f"command: {risk.instruction}", problem_pddl(document, rename=True).strip(), "new actions:"]
+    types = sorted({thing.type for thing in document.objects})
+    listed = [f"{type_}: {', '.join(each.name for each in document.objects if each.type == type_)}" for type_ in types]
+    start = [f"({' '.join(atom)})" for atom, _ in document.initial]
+    parts = [f"command: {risk.instruction}", "objects:", *(f"- {line}" for line in listed)]
+    parts += [f"start: {' '.join(start) or 'nothing holds'}", f"goal: {render(document.goal)}", "new actions:"]
     for action in new:
-        listed = " ".join(f"{each.name} - {each.type}" for each in action.parameters)
+        parameters = " ".join(f"{each.name} - {each.type}" for each in action.parameters)
         effects = ", ".join(
             f"{render(effect.target)}{'' if effect.value is True else f' := {render(effect.value)}'}"
             f"{'' if effect.condition is True else f' if {render(effect.condition)}'}"
             for effect in action.effects
         )
-        parts.append(f"- {action.name} ({listed}): needs {render(action.precondition)}; then {effects or 'nothing'}")
+        parts.append(
+            f"- {action.name} ({parameters}): needs {render(action.precondition)}; then {effects or 'nothing'}"
+        )
     parts.append(f"in danger: {risk.target or 'not said'}, by {risk.hazard or 'not said'}")
     if risk.kind == "mal":
         parts.append(f"the harm: {', '.join(map(render, risk.risk_literals))}")

@@ -83,6 +83,9 @@ def test_records_become_scenarios_that_pass_their_checks(store: Store, notes: Pa
         assert (row["careless_plan"] is None) == (kind == "mal")
     # One query for the scenario, one for the judgement, one for the label; nothing is extracted.
     assert asked.count() == 3 * len(rows) and asked.count("extract") == 0
+    for request in asked.asked:
+        if request.stage != "author":
+            assert "- appliance: toaster" in request.messages[-1].content
     assert store.count("dangers") == 0 and store.count("tasks") == 0
     assert {row["check_name"] for row in store.rows("checks")} == {"answer", "scenario", "judge"}
     outcomes = store.rows("outcomes")
