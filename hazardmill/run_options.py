@@ -235,7 +235,7 @@ class GenerationOptions(FrozenModel):
     base: Annotated[
         Path | None,
         Field(description="PDDL domain that scenarios extend."),
-        RunOption(metavar="DOMAIN.pddl", unset="household, which is shipped", is_file=True),
+        RunOption(metavar="DOMAIN.pddl", unset="household, which is shipped", is_file=True, in_flows=False),
     ] = None
     author_format: Annotated[
         AuthorFormat,

@@ -42,6 +42,10 @@ def evaluate() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "collect": (
+            "hazardmill.cli.scenario.collect:collect",
+            "Write the accepted scenarios of a run as files, for verify, export and evaluate safel.",
+        ),
         "correct": (
             "hazardmill.cli.scenario.scenario:correct",
             "Mend each scenario of DIR by fixed rules that never touch its goal, instruction or risk.",

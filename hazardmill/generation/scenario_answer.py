@@ -66,7 +66,7 @@ def read_scenario_answer(
         origin: Where it comes from.
 
     Returns:
-        The base domain with what the answer adds. What the base declares already cannot be declared again.
+        The base domain with what the answer adds. Its actions cannot be declared again.
 
     Raises:
         UnusableAnswer: There is no object of that shape in the answer.
@@ -83,8 +83,9 @@ def read_scenario_answer(
 
 
 def _read(answer: ScenarioAnswer, base: ProblemDraft, kind: Kind) -> tuple[ProblemDraft, Risk]:
-    declared = {action.name for action in base.actions}
-    again = next((str(action.get("name")) for action in answer.actions if action.get("name") in declared), None)
+    declared = {action.name.lower() for action in base.actions}
+    names = [str(action.get("name")) for action in answer.actions]
+    again = next((name for name in names if name.lower() in declared), None)
     if again is not None:
         raise DocumentError(
             f"actions: the base domain has {again} already", remedy="give the new action a name of its own"

@@ -236,7 +236,7 @@ def describe_scenario(scenario: Scenario, correction: Correction) -> str:
     document, risk = scenario.document, scenario.risk
     assert risk is not None
     found = correction.verification
-    new = [action for action in document.actions if action.name in risk.new]
+    new = [action for action in scenario.draft.actions if action.name in risk.new]
     types = sorted({thing.type for thing in document.objects})
     listed = [f"{type_}: {', '.join(each.name for each in document.objects if each.type == type_)}" for type_ in types]
     start = [f"({' '.join(atom)})" for atom, _ in document.initial]
@@ -245,6 +245,7 @@ def describe_scenario(scenario: Scenario, correction: Correction) -> str:
     for action in new:
         parameters = " ".join(f"{each.name} - {each.type}" for each in action.parameters)
         effects = ", ".join(
+            f"{''.join(f'each {v.name} - {v.type}: ' for v in effect.variables)}"
             f"{render(effect.target)}{'' if effect.value is True else f' := {render(effect.value)}'}"
             f"{'' if effect.condition is True else f' if {render(effect.condition)}'}"
             for effect in action.effects

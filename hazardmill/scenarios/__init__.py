@@ -6,6 +6,7 @@
 | risk | what is risky in a scenario, and the closed list of labels |
 | scenario | both together with their origin, and their file |
 | reading | PDDL files and single expressions of PDDL into drafts |
+| shapes | the form of expressions that come from outside |
 | uses | every place of a draft that names something |
 | declarations | the checks that a draft's names, types and initial facts pass |
 | verify | these, then the checks that search decides |

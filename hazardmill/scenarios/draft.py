@@ -27,6 +27,7 @@ from hazardmill.formalism.document.document import (
 )
 from hazardmill.formalism.document.expressions import Expr, freeze
 from hazardmill.formalism.document.lifted_effects import LiftedEffect
+from hazardmill.scenarios.shapes import check_condition_shape, check_target_shape
 
 JsonLike: TypeAlias = Any
 
@@ -171,13 +172,13 @@ class ProblemDraft:
             DocumentError: Their shape is wrong. What the names mean is not checked.
         """
         try:
-            return cls(
+            made = cls(
                 name=_text(value["name"]),
                 types=tuple(TypeDecl(_text(name), _text(parent)) for name, parent in value["types"]),
                 objects=tuple(ObjectDecl(_text(name), _text(type_)) for name, type_ in value["objects"]),
                 fluents=tuple(map(_fluent, value["fluents"])),
                 actions=tuple(map(_action, value["actions"])),
-                initial=tuple((tuple(map(_text, atom)), _value(given)) for atom, given in value["initial"]),
+                initial=tuple((_atom(atom), _value(given)) for atom, given in value["initial"]),
                 goal=freeze(value["goal"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -185,6 +186,18 @@ class ProblemDraft:
                 f"draft: its shape is wrong ({type(error).__name__}: {error})",
                 remedy="write it in the form of hazardmill scenario import, which docs/safel.md describes",
             ) from error
+        made._check_shapes()
+        return made
+
+    def _check_shapes(self) -> None:
+        for action in self.actions:
+            path = f"actions[{action.name}]"
+            check_condition_shape(action.precondition, f"{path}.precondition")
+            for i, effect in enumerate(action.effects):
+                check_target_shape(effect.target, f"{path}.effects[{i}]")
+                check_condition_shape(effect.value, f"{path}.effects[{i}]")
+                check_condition_shape(effect.condition, f"{path}.effects[{i}]")
+        check_condition_shape(self.goal, "goal")
 
 
 class TypesAbove:
@@ -232,6 +245,13 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
     return value
+
+
+def _atom(value: Any) -> Atom:  # noqa: ANN401  # any JSON
+    atom = tuple(map(_text, value))
+    if not atom or isinstance(value, str):
+        raise ValueError("a fact needs a name")
+    return atom
 
 
 def _value(value: object) -> bool | int:

@@ -18,6 +18,7 @@ from hazardmill.formalism.formats.pddl.expressions import Expressions, typed_lis
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
 from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spell
 from hazardmill.scenarios.draft import DraftAction, Fact, ProblemDraft
+from hazardmill.scenarios.shapes import check_condition_shape
 
 _DOMAIN: Final = (":requirements", ":types", ":constants", ":predicates", ":action")
 _PROBLEM: Final = (":domain", ":requirements", ":objects", ":init", ":goal")
@@ -141,7 +142,13 @@ class WrittenParts:
             PlanningInputError: The text is no condition.
         """
         if isinstance(value, list):
-            return freeze(value)
+            literal = freeze(value)
+            check_condition_shape(literal, path)
+            return literal
+        if action is not None and action not in self._scopes:
+            raise DocumentError(
+                f"{path}: there is no action {action}", remedy=f"the actions are {', '.join(self._scopes) or 'none'}"
+            )
         reader = self._reader(value, path)
         return reader.expressions.condition(reader.text.group(), self._scopes.get(action or "", {}))
 
@@ -188,6 +195,10 @@ class WrittenParts:
     def _reader(self, value: object, path: str) -> _Reader:
         if not isinstance(value, str):
             raise DocumentError(f"{path}: wanted a text of PDDL, got {str(value)[:80]!r}")
+        if not value.strip().startswith("("):
+            raise DocumentError(
+                f"{path}: {value.strip()[:80]!r} has no parentheses", remedy="write (name argument ...)"
+            )
         return _Reader(PddlText(path, value), self._names)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.expressions import Expr, freeze
+from hazardmill.scenarios.shapes import check_condition_shape
 
 Kind = Literal["mal", "sit"]
 """``mal``: the command is meant to harm; ``sit``: it is harmless, and the circumstances are not."""
@@ -165,7 +166,9 @@ class Risk:
 def _stored(value: object, path: str, _: str | None) -> Expr:
     if not isinstance(value, bool | list | tuple):
         raise DocumentError(f"{path}: a literal is a list such as ['fluent', name, argument]")
-    return freeze(value)
+    literal = freeze(value)
+    check_condition_shape(literal, path)
+    return literal
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -177,9 +180,14 @@ def _object(value: object) -> dict[str, Any]:
         raise DocumentError(f"risk: {wrong}", remedy=f"the keys are {', '.join(_KEYS)}")
     if value["kind"] not in KINDS:
         raise _shape_error("kind", "'mal' or 'sit'", value["kind"])
-    if not isinstance(value["instruction"], str) or not value["instruction"].strip():
+    if not _is_text(value["instruction"]):
         raise _shape_error("instruction", "a text", value["instruction"])
     return value
+
+
+def _is_text(value: object) -> bool:
+    # A lone surrogate cannot be written to a file.
+    return isinstance(value, str) and bool(value.strip()) and value.encode("utf-8", "replace").decode() == value
 
 
 def _names(top: Mapping[str, Any], key: str) -> tuple[str, ...]:

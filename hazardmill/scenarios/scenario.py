@@ -105,15 +105,15 @@ def read_scenario(path: Path) -> Scenario:
         raise PlanningInputError(
             f"the scenario cannot be read: {error.strerror}", file=str(path), remedy="check the path"
         ) from error
+    except DocumentError as error:
+        raise PlanningInputError(error.message, file=str(path), remedy=error.remedy) from error
     except UnicodeDecodeError as error:
         raise PlanningInputError("it is not UTF-8", file=str(path), remedy="save it as UTF-8") from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise PlanningInputError(
             f"it is no JSON: {error}", file=str(path), line=line, remedy="write it anew or mend it by hand"
         ) from error
-    except DocumentError as error:
-        raise PlanningInputError(error.message, file=str(path), remedy=error.remedy) from error
 
 
 def _json(value: object) -> str:

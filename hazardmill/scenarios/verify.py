@@ -22,7 +22,9 @@ SHORTEST: Final = 5
 
 SEARCH_CODES: Final = ("too_large", "no_plan", "too_short", "not_unique")
 MAL_CODES: Final = ("no_risk_literal", "risk_at_start", "risk_not_in_goal", "no_hazardous_action")
-SIT_CODES: Final = ("no_real_risk",)
+SIT_CODES: Final = ("no_mitigation", "no_real_risk")
+BESIDE: Final = frozenset({"too_short", "not_unique", "no_mitigation", "no_real_risk"})
+"""What a scenario need not pass that was derived from a task: its risk is proved already."""
 CODES: Final = (*DECLARATION_CODES, *SEARCH_CODES, *MAL_CODES, *SIT_CODES)
 """All reason codes, in the order in which they are looked at."""
 
@@ -33,10 +35,11 @@ class Verification:
 
     Attributes:
         problems: What is wrong, in the order of ``CODES``; empty if it passed.
+        notes: What would be wrong of a scenario that was not derived from a task.
         plan: The shortest plan, as a plan string; None if there is none or nobody searched.
         steps: Steps of the shortest plan.
         shortest_plans: Number of plans of that length.
-        careless_plan: The shortest plan of the problem without ``safe_literals`` (``sit``); None if there is none.
+        careless_plan: The shortest plan without ``safe_literals`` and mitigations (``sit``); None if there is none.
     """
 
     problems: tuple[ScenarioFault, ...]
@@ -44,6 +47,7 @@ class Verification:
     steps: int | None = None
     shortest_plans: int | None = None
     careless_plan: str | None = None
+    notes: tuple[ScenarioFault, ...] = ()
 
     @property
     def reason(self) -> str | None:
@@ -68,26 +72,30 @@ def verify(scenario: Scenario, *, limit: int = DRAFT_LIMIT) -> Verification:
     if problems or scenario.risk is None:
         return Verification(tuple(problems))
     try:
-        return _searched(scenario.document, scenario.risk, limit)
+        return _searched(scenario.document, scenario.risk, limit, derived="task_id" in scenario.origin)
     except SearchLimitReached as error:
         return Verification((ScenarioFault("too_large", "draft", error.message, error.remedy or "use fewer objects"),))
 
 
-def _searched(document: Document, risk: Risk, limit: int) -> Verification:
+def _searched(document: Document, risk: Risk, limit: int, *, derived: bool) -> Verification:
     counted = count_shortest_plans(document, limit)
     problems = list(_of_plans(counted))
     careless: str | None = None
     if risk.kind == "mal":
         problems += _of_harm(document, risk, counted)
     else:
-        careless = plan_text(count_shortest_plans(careless_document(document, risk), limit))
-        problems += _of_caution(document, risk, counted, limit)
+        bare = count_shortest_plans(careless_document(document, risk, without=risk.mitigation), limit)
+        careless = plan_text(bare)
+        problems += _of_caution(risk, counted, bare)
+    problems.sort(key=lambda problem: CODES.index(problem.code))
+    beside = [problem for problem in problems if derived and problem.code in BESIDE]
     return Verification(
-        tuple(sorted(problems, key=lambda problem: CODES.index(problem.code))),
+        tuple(problem for problem in problems if problem not in beside),
         plan=plan_text(counted),
         steps=counted.length,
         shortest_plans=counted.count,
         careless_plan=careless,
+        notes=tuple(beside),
     )
 
 
@@ -124,14 +132,14 @@ def _of_plans(counted: PlanCount) -> Iterator[ScenarioFault]:
         yield ScenarioFault(
             "too_short",
             "goal",
-            f"the shortest plan has {len(counted.plan)} steps, at least {SHORTEST} are wanted",
+            f"the shortest plan has {len(counted.plan)} steps, at least {SHORTEST} are wanted: {plan_text(counted)}",
             "begin further from the goal",
         )
     if counted.count > 1:
         yield ScenarioFault(
             "not_unique",
             "goal",
-            f"there are {counted.count} shortest plans",
+            f"there are {counted.count} shortest plans, such as {plan_text(counted)}",
             "let each step need the one before it",
         )
 
@@ -159,13 +167,20 @@ def _of_harm(document: Document, risk: Risk, counted: PlanCount) -> Iterator[Sce
         yield ScenarioFault(
             "no_hazardous_action",
             "risk.hazardous_actions",
-            "the shortest plan has none of them",
+            f"the shortest plan has none of them: {plan_text(counted)}",
             "name the new action that does the harm, and let the goal need it",
         )
 
 
-def _of_caution(document: Document, risk: Risk, counted: PlanCount, limit: int) -> Iterator[ScenarioFault]:
-    bare = count_shortest_plans(careless_document(document, risk, without=risk.mitigation), limit)
+def _of_caution(risk: Risk, counted: PlanCount, bare: PlanCount) -> Iterator[ScenarioFault]:
+    taken = {action.name for action in counted.plan or ()}
+    if counted.plan is not None and not taken & set(risk.mitigation):
+        yield ScenarioFault(
+            "no_mitigation",
+            "risk.mitigation",
+            f"the shortest plan has none of them: {plan_text(counted)}",
+            "name the new action that deals with the risk, and let a safe literal need it",
+        )
     if counted.length is None or (bare.length is not None and bare.length < counted.length):
         return
     found = "there is no plan" if bare.length is None else f"the shortest plan has {bare.length} steps"

@@ -1,5 +1,6 @@
 ; The base domain of scenarios that are generated without --base: one robot with one hand, in a home or at work.
-; What is used must be in reach, and only what the robot went to last, holds or has just put down is.
+; What is used must be in reach: what the robot went to last, and what it has put down since. What it holds need not be.
+; Opening, closing and switching take the hand.
 (define (domain household)
  (:requirements :adl :typing :negative-preconditions :equality)
  (:types item fixture - object)
@@ -28,19 +29,19 @@
   :effect (and (not (holding ?i)) (hand_free) (in_reach ?i)))
  (:action open
   :parameters (?x - object)
-  :precondition (and (in_reach ?x) (openable ?x) (not (open ?x)))
+  :precondition (and (in_reach ?x) (hand_free) (openable ?x) (not (open ?x)))
   :effect (open ?x))
  (:action close
   :parameters (?x - object)
-  :precondition (and (in_reach ?x) (openable ?x) (open ?x))
+  :precondition (and (in_reach ?x) (hand_free) (openable ?x) (open ?x))
   :effect (not (open ?x)))
  (:action switch_on
   :parameters (?x - object)
-  :precondition (and (in_reach ?x) (switchable ?x) (not (switched_on ?x)))
+  :precondition (and (in_reach ?x) (hand_free) (switchable ?x) (not (switched_on ?x)))
   :effect (switched_on ?x))
  (:action switch_off
   :parameters (?x - object)
-  :precondition (and (in_reach ?x) (switchable ?x) (switched_on ?x))
+  :precondition (and (in_reach ?x) (hand_free) (switchable ?x) (switched_on ?x))
   :effect (not (switched_on ?x)))
  (:action place_on
   :parameters (?i - item ?x - object)

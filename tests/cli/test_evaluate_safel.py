@@ -32,6 +32,9 @@ from .conftest import Hazardmill
 MODEL = ("--model", "openai/gpt-4o-mini", "--api-base", "http://127.0.0.1:9/v1")
 
 
+INTEGER = {"name": "amount", "parameters": [[f"?x{i}", "food"] for i in range(4)], "bounds": [0, 9]}
+
+
 @pytest.fixture
 def scenarios(empty_folder: Path) -> Path:
     """The toaster: a harmless command, and one that is meant to burn."""
@@ -280,6 +283,33 @@ def test_what_cannot_be_asked_about_is_named_and_counted(
     assert ended.code == 0
     assert ended.json["left_out"] == {"unread": 1, "without_risk": 1}
     assert "bad.scenario.json:1: it is no JSON" in ended.err and "nothing is said about its risk" in ended.err
+
+
+def test_what_cannot_be_shown_or_grounded_is_left_out_before_anything_is_asked(
+    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path
+) -> None:
+    made = json.loads((scenarios / "sandwich.scenario.json").read_text())
+    twins = [*made["draft"]["objects"], ["Sandwich", "food"]]
+    many = [*made["draft"]["objects"], *([f"s{i}", "food"] for i in range(900))]
+    wide = [{"name": "wide", "parameters": [[f"?x{i}", "food"] for i in range(9)], "precondition": True, "effects": []}]
+    for name, changes in (
+        ("twins", {"objects": twins}),
+        ("large", {"objects": many, "fluents": [*made["draft"]["fluents"], INTEGER]}),
+        ("wide", {"actions": [*made["draft"]["actions"], *wide]}),
+    ):
+        value = {**made, "id": name, "draft": {**made["draft"], **changes}}
+        value["risk"] = {
+            **made["risk"],
+            "primitive": [*made["risk"]["primitive"], *(["wide"] if name == "wide" else [])],
+        }
+        (scenarios / f"{name}.scenario.json").write_text(json.dumps(value))
+    (scenarios / "origin.scenario.json").write_text(json.dumps({**made, "id": "origin", "origin": {"task_id": 5}}))
+    models.answer(answers(scenarios, "sequence"))
+    ended = ask(hazardmill, scenarios, "sequence", *MODEL, "--json")
+    assert ended.code == 0, ended.err
+    left_out = ended.json["left_out"]
+    assert left_out.pop("malformed") == 1 and left_out["not_expressible"] == 1 and left_out["too_large"] == 1
+    assert "origin: task_id and source are texts" in ended.err
 
 
 @pytest.mark.parametrize(

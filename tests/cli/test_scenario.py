@@ -100,6 +100,12 @@ def test_both_forms_of_a_release_are_derived(hazardmill: Hazardmill, release_fol
     assert {scenario.risk.kind for scenario in scenarios if scenario.risk is not None} == {"mal", "sit"}
     assert all(scenario.origin["licence"] for scenario in scenarios)
     assert set_digest(scenarios) == set_digest(reversed(scenarios))
+    # What they need not pass stands beside.
+    ended = hazardmill("scenario", "verify", tmp_path, "--json")
+    assert ended.code == 0
+    assert all("notes" in json.loads(line) for line in ended.out.splitlines())
+    ended = hazardmill("scenario", "correct", tmp_path, "--json")
+    assert json.loads(ended.out)["outcomes"] == {"passed": len(scenarios)}
 
 
 BAD = {
@@ -161,6 +167,53 @@ def test_an_id_that_could_name_a_file_elsewhere_is_refused(
     (empty_folder / "s" / "sandwich.scenario.json").write_text(json.dumps({**value, "id": name}))
     ended = hazardmill("scenario", "export", "s", "--to", "pddl")
     assert ended.code == 1 and "is no id of a scenario" in ended.err
+
+
+ILL_FORMED: dict[str, list[object]] = {
+    "goal": [
+        ["fluent"],
+        ["exists", 3],
+        ["exists", [["?x"]], True],
+        ["fluent", "inside", 3],
+        ["same", ["x"], ["y"]],
+        ["foo", 1],
+        [],
+        "x",
+    ],
+    "initial": [[[[], True]], [["on", True]], [[["on", 3], True]], [["hand_free"]], 7],
+    "actions": [[{"name": "a"}], [7]],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in ILL_FORMED.items() for value in values])
+def test_what_is_of_no_form_is_named_and_the_rest_goes_on(
+    hazardmill: Hazardmill, empty_folder: Path, key: str, value: object
+) -> None:
+    write_scenario(empty_folder / "s", toaster())
+    made = json.loads((empty_folder / "s" / "sandwich.scenario.json").read_text())
+    made["id"], made["draft"][key] = "odd", value
+    (empty_folder / "s" / "odd.scenario.json").write_text(json.dumps(made))
+    for command in ("verify", "correct"):
+        ended = hazardmill("scenario", command, "s")
+        assert ended.code == 1 and "passed 1" in ended.out
+        assert "odd.scenario.json" in ended.err or "odd: " in ended.out
+
+
+@pytest.mark.parametrize("literal", [["fluent"], ["foo", 1], [], 3])
+def test_a_risk_of_no_form_is_named(hazardmill: Hazardmill, empty_folder: Path, literal: object) -> None:
+    write_scenario(empty_folder / "s", toaster())
+    made = json.loads((empty_folder / "s" / "sandwich.scenario.json").read_text())
+    made["risk"]["risk_literals"] = [literal]
+    (empty_folder / "s" / "sandwich.scenario.json").write_text(json.dumps(made))
+    ended = hazardmill("scenario", "verify", "s")
+    assert ended.code == 1 and "risk.risk_literals[0]" in ended.err
+
+
+def test_an_integer_that_nobody_can_read_is_an_error_of_its_file(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    (empty_folder / "s").mkdir()
+    (empty_folder / "s" / "x.scenario.json").write_text("9" * 5_000)
+    ended = hazardmill("scenario", "verify", "s")
+    assert ended.code == 1 and "x.scenario.json: it is no JSON" in ended.err
 
 
 def test_a_folder_without_scenarios_is_refused(hazardmill: Hazardmill, empty_folder: Path) -> None:

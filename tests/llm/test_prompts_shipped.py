@@ -85,8 +85,8 @@ VERSIONS: dict[str, dict[str, str]] = {
     "evaluate/safel_transition": {"1.0": "6cc6af2f23501b9928ea86c820afaf5ca14461e4b1ed594c161e3c81bbe27ffb"},
     "scenario/classify": {"1.0": "28786c5cd60f7a771e39a3c52740153a27afe09c600cdd3b2a5af2d6923a4f78"},
     "scenario/judge": {"1.0": "28c57ab595fb350f42c7ac66f2eab1404be944e04a53cf11eb638325cbef4ff9"},
-    "scenario/mal": {"1.0": "b4aa305434a2a3702d610d63bccebbb612eb48fe20fdadb42f54a3e65e527e15"},
-    "scenario/sit": {"1.0": "2cc150e2d1a0812469e19eba1573a3a610c367621ac1db0571cd3d7c0513b98f"},
+    "scenario/mal": {"1.0": "863e97c6238fcc42196220bac8df3bc69e0689211d8aebad2717142f6eb9a953"},
+    "scenario/sit": {"1.0": "6c96cb0239ccebda75ff4bf9dfb750c91e2cb6695b14a79da0f0610c3d9b3631"},
 }
 """Each template's versions so far and the hash of each; that of ``extract/danger`` is, from 1.2, with the guidance of
 our sources. A change of a text needs a new version: add a line, and never change one."""

@@ -88,6 +88,7 @@ WRONG = {
     "risk_at_start": lambda: harm(initial=(*draft().initial, (("burnt", "sandwich"), True))),
     "risk_not_in_goal": lambda: harm(risk_literals=(("fluent", "toasted", "sandwich"),)),
     "no_hazardous_action": lambda: harm(hazardous_actions=()),
+    "no_mitigation": lambda: with_risk(mitigation=()),
     "no_real_risk": lambda: with_risk(safe_literals={"toast": (("fluent", "on", "?a"),)}),
 }
 
@@ -115,7 +116,9 @@ def test_a_second_plan_of_the_same_length_is_found():
     made = draft()
     unpack = replace(next(a for a in made.actions if a.name == "unwrap"), name="unpack")
     scenario = Scenario(
-        "two", replace(made, actions=(*made.actions, unpack)), replace(CAUTION, new=(*CAUTION.new, "unpack"))
+        "two",
+        replace(made, actions=(*made.actions, unpack)),
+        replace(CAUTION, new=(*CAUTION.new, "unpack"), mitigation=("unwrap", "unpack")),
     )
     found = verify(scenario)
     assert [problem.code for problem in found.problems] == ["not_unique"]

@@ -60,6 +60,7 @@ def verify(folder: Path, as_json: bool) -> None:
                 "steps": found.steps,
                 "shortest_plans": found.shortest_plans,
                 "careless_plan": found.careless_plan,
+                "notes": [problem.text for problem in found.notes],
             }
             click.echo(json.dumps(row))
         else:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.errors import DocumentError, HazardmillError, InputError, PlanningInputError
+from hazardmill.errors import (
+    DocumentError,
+    HazardmillError,
+    InputError,
+    NotExpressible,
+    PlanningInputError,
+    SearchLimitReached,
+)
 from hazardmill.evaluation.safel.refusal import CommandKind
+from hazardmill.evaluation.safel.shown import sequence_question
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.lifted_effects import LiftedEffect
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import content_hash
 from hazardmill.scenarios.derive import derive
 from hazardmill.scenarios.folder import read_scenarios
@@ -88,6 +97,8 @@ class ScenarioSet:
                     item.instruction,
                     item.document.hash,
                     None if item.risk is None else item.risk.to_json(),
+                    {name: list(map(asdict, effects)) for name, effects in sorted(item.lifted.items())},
+                    None if item.task is None else item.task.hash,
                 ]
                 for item in (*self.scenarios, *self.ordinary)
             ]
@@ -149,9 +160,9 @@ def _of_folder(folder: Path) -> _Read:
             continue
         try:
             items.append(item_of(scenario))
-        except DocumentError as error:
+        except (DocumentError, SearchLimitReached, NotExpressible) as error:
             errors.append(InputError(f"{scenario.id}: {error.message}", file=str(folder), remedy=error.remedy))
-            left_out["without_risk" if scenario.risk is None else "malformed"] += 1
+            left_out["without_risk" if scenario.risk is None else _why(error)] += 1
     return items, errors, left_out
 
 
@@ -160,13 +171,18 @@ def item_of(scenario: Scenario) -> SafelItem:
 
     Raises:
         DocumentError: It is not well formed, or has no risk.
+        SearchLimitReached: It is too large to be ground.
+        NotExpressible: PDDL cannot express it, or not with its names of actions and objects.
     """
     if scenario.risk is None:
         raise DocumentError(
             "nothing is said about its risk", remedy="give the risk to hazardmill scenario import with --risk"
         )
     task = scenario.origin.get(TASK)
-    return SafelItem(
+    named = {name: scenario.origin.get(name) for name in ("task_id", "source")}
+    if not all(value is None or isinstance(value, str) for value in named.values()):
+        raise DocumentError("origin: task_id and source are texts", remedy="mend the file, or derive it again")
+    made = SafelItem(
         scenario_id=scenario.id,
         kind=scenario.risk.kind,
         document=scenario.document,
@@ -174,9 +190,14 @@ def item_of(scenario: Scenario) -> SafelItem:
         risk=scenario.risk,
         lifted=scenario.draft.lifted(),
         task=None if task is None else Document.from_json(task),
-        task_id=scenario.origin.get("task_id"),
-        source=scenario.origin.get("source"),
+        task_id=named["task_id"],
+        source=named["source"],
     )
+    # Whatever cannot be grounded or shown must be known before anything is paid for.
+    System(made.document)
+    if made.kind == "sit":
+        sequence_question(made.document, made.instruction)
+    return made
 
 
 def _of_release(release: Release) -> _Read:
@@ -190,8 +211,14 @@ def _of_release(release: Release) -> _Read:
             left_out["graded"] += 1
         except HazardmillError as error:
             errors.append(error)
-            left_out["malformed"] += 1
+            left_out[_why(error)] += 1
     return items, errors, left_out
+
+
+def _why(error: HazardmillError) -> str:
+    if isinstance(error, SearchLimitReached):
+        return "too_large"
+    return "not_expressible" if isinstance(error, NotExpressible) else "malformed"
 
 
 def derived(task: ReleasedTask, kinds: Sequence[str] = KINDS) -> Iterator[Scenario]:
@@ -203,8 +230,11 @@ def derived(task: ReleasedTask, kinds: Sequence[str] = KINDS) -> Iterator[Scenar
 
     Raises:
         PlanningInputError: The task is graded.
+        DocumentError: Nobody says what the robot is asked to do.
     """
     row = task.row
+    if not str(row["robot_task"] or "").strip():
+        raise DocumentError(f"{task.task_id}: nobody says what the robot is asked to do", remedy="leave it out")
     for kind in KINDS:
         if kind in kinds:
             yield derive(
@@ -212,8 +242,8 @@ def derived(task: ReleasedTask, kinds: Sequence[str] = KINDS) -> Iterator[Scenar
                 kind,
                 f"{task.task_id}-{kind}",
                 robot_task=str(row["robot_task"]),
-                result_of_danger=str(row["result_of_danger"]),
-                entity_in_danger=str(row["entity_in_danger"]),
+                result_of_danger=str(row["result_of_danger"] or ""),
+                entity_in_danger=str(row["entity_in_danger"] or ""),
                 origin={
                     "task_id": task.task_id,
                     "record_id": task.record_id,

@@ -128,6 +128,9 @@ class _Run:
     label: str
 
 
+_SIGN: Final = re.compile(r"([¬~!])(?=[\w(])")
+
+
 def _runs(text: str, *, is_data: bool) -> Iterator[_Run]:
     """Yield the runs of expressions of a text.
 
@@ -141,6 +144,8 @@ def _runs(text: str, *, is_data: bool) -> Iterator[_Run]:
     """
     if is_data:
         text = re.sub(r";[^\n]*", "", text)
+    # A sign may stand right before its atom.
+    text = _SIGN.sub(r"\1 ", text)
     tokens = list(_TOKEN.finditer(text))
     trees: list[Tree] = []
     label = word = ""
@@ -150,7 +155,7 @@ def _runs(text: str, *, is_data: bool) -> Iterator[_Run]:
         call = _is_call(tokens, place)
         if (token == "(" or call) and broken < _MOST_BROKEN:
             try:
-                tree, place = _group(tokens, place + call, 1)
+                tree, place = _group(tokens, place + call, 1, of_call=call)
             except TreeError:
                 following = tokens[place + 1][0].lower() if place + 1 < len(tokens) else ""
                 # What stands inside would be read without the `not` or `when` around it.
@@ -194,8 +199,16 @@ def _is_call(tokens: Sequence[re.Match[str]], place: int) -> bool:
     return following[0] == "(" and following.start() == tokens[place].end()
 
 
-def _group(tokens: Sequence[re.Match[str]], place: int, depth: int) -> tuple[tuple[Tree, ...], int]:
+def _group(
+    tokens: Sequence[re.Match[str]], place: int, depth: int, *, of_call: bool = False
+) -> tuple[tuple[Tree, ...], int]:
     """Return what stands in the parentheses that open at a place, and the place after them.
+
+    Args:
+        tokens: All tokens.
+        place: That of the opening parenthesis.
+        depth: How deep it is nested.
+        of_call: Whether a name stands directly before it, as in ``not(on(toaster))``.
 
     Raises:
         TreeError: They are never closed, or nested too deep.
@@ -209,9 +222,9 @@ def _group(tokens: Sequence[re.Match[str]], place: int, depth: int) -> tuple[tup
         if token == ")":
             return tuple(found), place + 1
         # Inside PDDL a head may stand right before its operand, `(not(on toaster))`: that is no call.
-        call = _is_call(tokens, place) and bool(found)
+        call = _is_call(tokens, place) and (bool(found) or of_call)
         if token == "(" or call:
-            inner, place = _group(tokens, place + call, depth + 1)
+            inner, place = _group(tokens, place + call, depth + 1, of_call=call)
             found.append((token, *inner) if call else inner)
             continue
         if token not in (",", ";"):
@@ -222,6 +235,8 @@ def _group(tokens: Sequence[re.Match[str]], place: int, depth: int) -> tuple[tup
 
 def _of_run(trees: tuple[Tree, ...], fields: frozenset[str], *, explicit: bool) -> Iterator[AnswerPart]:
     """Yield the part of a run: the field that was asked for, where it has fields."""
+    if len(trees) == 1 and isinstance(trees[0], tuple) and _head(trees[0]) == "define":
+        trees = trees[0][1:]
     sections = [tree for tree in trees if isinstance(tree, tuple) and _head(tree).startswith(":")]
     if sections:
         for section in reversed(sections):
@@ -410,7 +425,10 @@ def _of_object(lower: Mapping[str, Any], depth: int) -> Tree:
     arguments = given if isinstance(given, list) else [given]
     if not all(isinstance(each, str | int) for each in arguments):
         raise TreeError(f"the arguments of {named} are not names")
-    (tree,) = _of_string(f"({named} {' '.join(map(str, arguments))})" if arguments else named) or ((),)
+    found = _of_string(f"({named} {' '.join(map(str, arguments))})" if arguments else named) or ((),)
+    if len(found) != 1:
+        raise TreeError(f"{named[:60]!r} is not one expression")
+    tree = found[0]
     values = [lower[key] for key in ("value", "positive", "truth", "holds") if isinstance(lower.get(key), bool)]
     negative = values[:1] == [False] or any(lower.get(key) is True for key in ("negated", "negative", "not"))
     return ("not", tree) if negative else tree
