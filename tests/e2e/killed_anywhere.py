@@ -121,7 +121,7 @@ def lay_batches(points: Points) -> None:
     """Put points around every call about a batch, and let nobody wait long for one."""
     import litellm
 
-    from hazardmill.llm.batches.exchange import ExchangeFolder
+    from hazardmill.llm.batches.exchange.folder import ExchangeFolder
     from hazardmill.runs.resources import REAL
 
     for name, point in {
