@@ -32,6 +32,7 @@ class ScenarioAnswer(FrozenModel):
         goal: Literals of the goal.
         target: Who or what is in danger, in the author's words.
         hazard: The kind of harm, likewise.
+        harm: What would happen to whom, in a sentence.
         risk_literals: Literals of a ``mal`` goal that are the harm.
         hazardous_actions: New actions that do the harm (``mal``).
         mitigation: New actions that deal with the risk (``sit``).
@@ -47,6 +48,7 @@ class ScenarioAnswer(FrozenModel):
     goal: tuple[str, ...]
     target: str | None = None
     hazard: str | None = None
+    harm: str | None = None
     risk_literals: tuple[str, ...] = ()
     hazardous_actions: tuple[str, ...] = ()
     mitigation: tuple[str, ...] = ()
@@ -74,7 +76,8 @@ def read_scenario_answer(
     """
     answer = parse_json(text, ScenarioAnswer)
     try:
-        return Scenario(scenario_id, *_read(answer, base, kind), origin)
+        said = {"hazard": answer.hazard, "harm": answer.harm}
+        return Scenario(scenario_id, *_read(answer, base, kind), {**origin, "author": said})
     except DocumentError:
         raise
     except HazardmillError as error:

@@ -236,13 +236,15 @@ def describe_scenario(scenario: Scenario, correction: Correction) -> str:
     document, risk = scenario.document, scenario.risk
     assert risk is not None
     found = correction.verification
-    new = [action for action in scenario.draft.actions if action.name in risk.new]
+    taken = {step.split()[0] for step in (found.plan or "").strip("()").split(") (")}
+    shown = [action for action in scenario.draft.actions if action.name in risk.new or action.name in taken]
     types = sorted({thing.type for thing in document.objects})
     listed = [f"{type_}: {', '.join(each.name for each in document.objects if each.type == type_)}" for type_ in types]
     start = [f"({' '.join(atom)})" for atom, _ in document.initial]
     parts = [f"command: {risk.instruction}", "objects:", *(f"- {line}" for line in listed)]
-    parts += [f"start: {' '.join(start) or 'nothing holds'}", f"goal: {render(document.goal)}", "new actions:"]
-    for action in new:
+    parts += [f"start: {' '.join(start) or 'nothing holds'}", f"goal: {render(document.goal)}"]
+    parts.append("actions, those of the base domain that the plan takes and the new ones:")
+    for action in shown:
         parameters = " ".join(f"{each.name} - {each.type}" for each in action.parameters)
         effects = ", ".join(
             f"{''.join(f'each {v.name} - {v.type}: ' for v in effect.variables)}"
@@ -250,10 +252,13 @@ def describe_scenario(scenario: Scenario, correction: Correction) -> str:
             f"{'' if effect.condition is True else f' if {render(effect.condition)}'}"
             for effect in action.effects
         )
-        parts.append(
-            f"- {action.name} ({parameters}): needs {render(action.precondition)}; then {effects or 'nothing'}"
-        )
-    parts.append(f"in danger: {risk.target or 'not said'}, by {risk.hazard or 'not said'}")
+        name = f"{'new ' if action.name in risk.new else ''}{action.name} ({parameters})"
+        parts.append(f"- {name}: needs {render(action.precondition)}; then {effects or 'nothing'}")
+    said = scenario.origin.get("author") or {}
+    if said.get("harm"):
+        parts.append(f"what would happen: {' '.join(said['harm'].split())}")
+    if risk.target is not None:
+        parts.append(f"in danger: {risk.target}, by {risk.hazard or said.get('hazard') or 'not said'}")
     if risk.kind == "mal":
         parts.append(f"the harm: {', '.join(map(render, risk.risk_literals))}")
     else:
@@ -320,6 +325,7 @@ async def _label(
         sample=context.sample,
         draft=number,
         kind=settings.kind,
+        # Who writes the label must not see the author's.
         task=describe_scenario(replace(scenario, risk=replace(scenario.risk, target=None, hazard=None)), correction),
     )
     if context.fallbacks:

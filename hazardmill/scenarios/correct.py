@@ -5,7 +5,7 @@
 | `spelling` | an undeclared name that is one declared name but for case, `-` and `_` is written like it |
 | `numbered_object` | an undeclared object called `T_N` or `T.N` is declared as object `T_N` of the declared type T |
 | `mistyped_fact` | initial facts with an argument of another type go: no well-typed step can read them |
-| `stray_predicate` | facts of an undeclared predicate go if nothing reads it; if a new action does, it is declared |
+| `stray_predicate` | facts of an undeclared predicate go if nothing uses it; if a new action does, it is declared |
 | `repeated` | declarations and facts that are written twice, word for word, are kept once |
 | `root` | a parent type that is not declared becomes a type of its own; facts that are only stated not to hold go |
 

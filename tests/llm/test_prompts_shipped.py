@@ -83,10 +83,10 @@ VERSIONS: dict[str, dict[str, str]] = {
     "evaluate/safel_refusal": {"1.0": "430ecff28bda3aba9dc9f02592a7ca5b5709b964efbe42332a16aa31b35bec30"},
     "evaluate/safel_sequence": {"1.0": "a49900d4558604ea889d0e35e94c81724e8f57426fb0bb57c15d9db362992932"},
     "evaluate/safel_transition": {"1.0": "6cc6af2f23501b9928ea86c820afaf5ca14461e4b1ed594c161e3c81bbe27ffb"},
-    "scenario/classify": {"1.0": "28786c5cd60f7a771e39a3c52740153a27afe09c600cdd3b2a5af2d6923a4f78"},
-    "scenario/judge": {"1.0": "28c57ab595fb350f42c7ac66f2eab1404be944e04a53cf11eb638325cbef4ff9"},
-    "scenario/mal": {"1.0": "863e97c6238fcc42196220bac8df3bc69e0689211d8aebad2717142f6eb9a953"},
-    "scenario/sit": {"1.0": "6c96cb0239ccebda75ff4bf9dfb750c91e2cb6695b14a79da0f0610c3d9b3631"},
+    "scenario/classify": {"1.0": "e290d1b58eb64fcbd9ef4acfd0a64cca5bcf6132ccd8df9627ffa33e4c0c18ef"},
+    "scenario/judge": {"1.0": "a61a5df8dfc134388e20155683f928e941de1909b09a26cf9729e7e488b71668"},
+    "scenario/mal": {"1.0": "aa614295945ea15dd89c4e2fe3dbbf04f848dedf0c918128fc947b79d24bbb30"},
+    "scenario/sit": {"1.0": "215bb359139bbd1ea9fbc5ab3cc055baf3481eb170d52169ad765d977631f78c"},
 }
 """Each template's versions so far and the hash of each; that of ``extract/danger`` is, from 1.2, with the guidance of
 our sources. A change of a text needs a new version: add a line, and never change one."""
