@@ -32,6 +32,7 @@ from hazardmill.text.printable import printable
 ANYONE: Final = "openai/anyone"
 """Name of whoever answers an exchange folder, if nobody says."""
 
+_KINDS: Final = frozenset({"mal", "sit", "task"})
 _TITLES: Final[Mapping[str, str]] = {
     "recall_mal": "harmful commands refused",
     "recall_sit": "harmless commands accepted",
@@ -147,8 +148,8 @@ def safel(
 
 def _lines(found: SafelFigures) -> Iterator[str]:
     for name, group in found.groups.items():
-        if name != ALL and len(found.groups) == 2:
-            # The only other group is the same.
+        if name not in (ALL, *_KINDS) or (name != ALL and len(found.groups.keys() & _KINDS) == 1):
+            # Hazards are for the report; a group that is all of them would be said twice.
             continue
         ended = ", ".join(f"{count} {status}" for status, count in group.statuses.items())
         of = "" if name == ALL else f", {name}"
