@@ -102,6 +102,8 @@ class RequestsLog(Generic[RowT]):
 def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT, ...]:
     """Return the requests of a log file; the last line of each request counts.
 
+    A server may be writing meanwhile: a last line without an end is not there yet.
+
     Args:
         path: The file.
         row_of: Makes a row from its fields.
@@ -113,6 +115,8 @@ def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT,
     rows: dict[int, RowT] = {}
     with path.open(encoding="utf-8", newline="\n") as lines:
         for place, line in enumerate(lines, start=1):
+            if not line.endswith("\n"):
+                break
             try:
                 row = row_of(**json.loads(line))
                 in_order = row.number in rows or row.number == len(rows) + 1

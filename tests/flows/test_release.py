@@ -97,7 +97,12 @@ def run_flow(answer: dict[str, Any] | None, **given: Any) -> tuple[Any, Any]:
             return None
         run = await paused(known)
         async with get_client() as client:
-            result = await client.resume_flow_run(run.id, run_input=answer)
+            # The run is paused a moment before the form of its input is kept.
+            for _ in range(50):
+                result = await client.resume_flow_run(run.id, run_input=answer)
+                if result.status.value == "ACCEPT" or "schema not found" not in str(result.details):
+                    break
+                await asyncio.sleep(0.2)
         assert result.status.value == "ACCEPT", result
         return run
 
