@@ -74,13 +74,11 @@ class ScenarioSettings:
         kind: ``mal`` or ``sit``.
         base: The base domain.
         text: Its PDDL, as the author is shown it.
-        classify: Asks for the label.
     """
 
     kind: Kind
     base: ProblemDraft = field(repr=False)
     text: str = field(repr=False)
-    classify: PromptTemplate
 
 
 @dataclass(frozen=True)

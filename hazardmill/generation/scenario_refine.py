@@ -316,10 +316,11 @@ async def _label(
 ) -> tuple[Correction, tuple[Answer, ...]]:
     """Return the scenario with the label of the second query; None where it is no leaf of its target."""
     settings, scenario = _settings(context), correction.scenario
-    assert scenario.risk is not None
+    prompt = context.prompts.classify
+    assert scenario.risk is not None and prompt is not None, "both come with the kind"
     request = stage_request(
         "classify",
-        settings.classify,
+        prompt,
         work.record,
         model=context.models.judge,
         sample=context.sample,

@@ -358,7 +358,7 @@ class Run:
                     options=config,
                     warmup=Warmup(warm=self._warm()),
                     fallbacks=config.fallback_models,
-                    scenarios=_scenario_settings(config, prompts),
+                    scenarios=_scenario_settings(config),
                     watch=watch or SilentWatch(),
                 )
                 has_waited = before is not None and before[0] == "waiting"
@@ -423,11 +423,11 @@ def _prompts(config: RunConfig) -> Prompts:
     return Prompts.load(config.author_format, config.kind)
 
 
-def _scenario_settings(config: RunConfig, prompts: Prompts) -> ScenarioSettings | None:
+def _scenario_settings(config: RunConfig) -> ScenarioSettings | None:
     if config.kind == "task":
         return None
-    assert config.base_domain is not None and prompts.classify is not None, "both come with the kind"
-    return ScenarioSettings(config.kind, read_domain(config.base_domain), config.base_domain, prompts.classify)
+    assert config.base_domain is not None, "it comes with the kind"
+    return ScenarioSettings(config.kind, read_domain(config.base_domain), config.base_domain)
 
 
 def _check_models(store: Store, config: RunConfig, resources: RunResources) -> None:

@@ -8,8 +8,8 @@ binds. ``Draft.document`` makes a document of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, cast, get_args
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast, get_args
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.document import (
@@ -26,13 +26,10 @@ from hazardmill.formalism.document.document import (
     TypeDecl,
 )
 from hazardmill.formalism.document.expressions import Expr, freeze
-from hazardmill.formalism.document.lifted_effects import LiftedEffect
+from hazardmill.formalism.document.lifted_effects import MAX_UNFOLDED, LiftedEffect, are_too_many
 from hazardmill.scenarios.shapes import check_condition_shape, check_target_shape
 
 JsonLike: TypeAlias = Any
-
-MAX_UNFOLDED: Final = 10_000
-"""Most effects that the ``forall`` effects of one action may unfold into."""
 
 Fact = tuple[Atom, bool | int]
 """A ground fluent with its value at the start; False is a fact that is stated not to hold."""
@@ -223,13 +220,8 @@ class TypesAbove:
         return found
 
 
-def without_negative_facts(draft: ProblemDraft) -> ProblemDraft:
-    """Return the draft without what is only stated not to hold: nothing does unless it is stated."""
-    return replace(draft, initial=tuple((atom, value) for atom, value in draft.initial if value is not False))
-
-
 def _unfolded(action: DraftAction, objects_of: Callable[[str], Sequence[str]]) -> tuple[Effect, ...]:
-    if sum(effect.count(objects_of) for effect in action.effects if effect.variables) > MAX_UNFOLDED:
+    if are_too_many(action.effects, objects_of):
         raise DocumentError(
             f"actions[{action.name}]: its forall effects stand for over {MAX_UNFOLDED} effects",
             remedy="use fewer objects or variables",

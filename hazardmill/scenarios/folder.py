@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, HazardmillError, InputError, PlanningInputError, UsageError
 from hazardmill.files import read_regular
-from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.scenarios.correct import Correction
 from hazardmill.scenarios.reading import WrittenParts, names_of, read_domain, read_problem
@@ -80,16 +78,6 @@ def write_scenario(folder: Path, scenario: Scenario) -> Path:
     except OSError as error:
         raise InputError(f"the scenario cannot be written: {error.strerror}", file=str(path)) from error
     return path
-
-
-def set_digest(scenarios: Iterable[Scenario]) -> str:
-    """Return the SHA-256 over ids, problems and risks of a set of scenarios, in the order of their ids."""
-    digest = hashlib.sha256()
-    for scenario in sorted(scenarios, key=lambda scenario: scenario.id):
-        value = scenario.to_json()
-        value.pop("origin")
-        digest.update(canonical_json(value).encode() + b"\n")
-    return digest.hexdigest()
 
 
 @dataclass

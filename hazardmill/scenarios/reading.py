@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.document.document import ROOT_TYPE, FluentDecl, ObjectDecl, Parameter, TypeDecl
+from hazardmill.formalism.document.document import ROOT_TYPE, FluentDecl, ObjectDecl, TypeDecl
 from hazardmill.formalism.document.expressions import Expr, freeze
 from hazardmill.formalism.formats.pddl.expressions import Expressions, typed_list
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
@@ -261,8 +261,3 @@ class _Reader:
         if isinstance(target, PddlWord):
             raise self.text.refuse(f"{spell(node)} is not a fact", node, "write (name object ...) or (not (...))")
         return self.expressions.atom(target, {})[1:], value
-
-
-def parameters_text(parameters: tuple[Parameter, ...]) -> str:
-    """Return typed parameters as PDDL writes them, in parentheses."""
-    return "(" + " ".join(f"{parameter.name} - {parameter.type}" for parameter in parameters) + ")"

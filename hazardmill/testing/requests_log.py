@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from hazardmill.errors import InputError, StoreLocked
 
@@ -20,6 +20,14 @@ class LoggedRequest:
 
     number: int
     """Number among all requests, from 1, in the order of arrival."""
+
+
+_BEGAN: Final = time.time() - time.monotonic()
+
+
+def log_time() -> float:
+    """Return seconds since 1970 by a clock that nobody sets meanwhile, so that differences are what they seem."""
+    return _BEGAN + time.monotonic()
 
 
 RowT = TypeVar("RowT", bound=LoggedRequest)
@@ -51,6 +59,7 @@ class RequestsLog(Generic[RowT]):
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._rows = list(read(path))
+                _check_end(self._descriptor, path)
             except BlockingIOError as error:
                 self.close()
                 raise StoreLocked(
@@ -82,7 +91,7 @@ class RequestsLog(Generic[RowT]):
 
     def end(self, row: RowT, *, written: bool) -> RowT:
         """Log that nothing more will be sent."""
-        return self.change(row, written=written, ended_at=time.time())
+        return self.change(row, written=written, ended_at=log_time())
 
     def close(self) -> None:
         """Close the file."""
@@ -126,6 +135,15 @@ def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT,
                 raise _foreign(path, place, whose)
             rows[row.number] = row
     return tuple(rows.values())
+
+
+def _check_end(descriptor: int, path: Path) -> None:
+    """Refuse to continue a file whose last line was cut off: the next one would be lost with it."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        raise InputError(
+            "the last line of the log is cut off", file=str(path), remedy="remove that line, or choose another file"
+        )
 
 
 def _foreign(path: Path, line: int, whose: str) -> InputError:

@@ -24,6 +24,7 @@ from hazardmill.llm.batches import booking
 from hazardmill.llm.requests import Request
 from hazardmill.scenarios.folder import write_scenario
 from hazardmill.store.store import Store
+from tests.evaluation.safel.worked_plans import plan
 from tests.scenarios.test_verify import harm
 from tests.scenarios.toaster import toaster
 
@@ -270,6 +271,23 @@ def test_wrong_answers_get_their_labels_in_words(
     summary = json.loads(Path("out-sequence/summary.json").read_text())
     measures = summary["figures"][0]["groups"]["all"]["measures"]
     assert (measures["unmet_goal"]["count"], measures["unmet_goal"]["n"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "insertion"),
+    # Toasting needs unwrapping before it; a bun that lies nowhere can never be held.
+    [(plan("G I N T F"), plan("G U I N T F")), ("(insert bun toaster)", ""), (plan("G U I N T"), None)],
+)
+def test_what_a_missing_step_needs_is_in_its_row(
+    hazardmill: Hazardmill, models: ScriptedModels, scenarios: Path, given: str, insertion: str | None
+) -> None:
+    made = json.loads((scenarios / "sandwich.scenario.json").read_text())
+    made["draft"]["objects"].append(["bun", "food"])
+    (scenarios / "sandwich.scenario.json").write_text(json.dumps(made))
+    models.answer(lambda _: f"```\n{given}\n```")
+    assert ask(hazardmill, scenarios, "sequence", *MODEL).code == 0
+    (row,) = read_safel_rows(Path("out-sequence")).to_pylist()
+    assert (row["label"] == "missing_step", row["insertion"]) == (insertion is not None, insertion)
 
 
 def test_what_cannot_be_asked_about_is_named_and_counted(

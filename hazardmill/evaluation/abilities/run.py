@@ -17,11 +17,12 @@ from pydantic import JsonValue
 from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, AbilityQuestion, Score, questions
 from hazardmill.evaluation.abilities.rows import row_of, table_of
 from hazardmill.evaluation.planner_access import PlannerAccess
+from hazardmill.evaluation.prompting import question_request
 from hazardmill.evaluation.runner import ModelRun, OnTask
 from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.llm.client import Retry
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
-from hazardmill.llm.requests import Answer, AnswerKey, Request
+from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.resources import REAL, ModelResources
 
@@ -184,16 +185,12 @@ class AbilityRun(ModelRun[TaskQuestions]):
 
     def _request(self, task: EvaluationTask, question: AbilityQuestion, sample: int) -> Request:
         prompt = self.prompts[question.ability]
-        asked = content_hash([task.domain_pddl, task.problem_pddl, question.ability, question.about])
-        return Request(
-            stage="evaluate",
+        return question_request(
+            prompt,
+            question.messages,
+            about=task.task_id,
+            shown=content_hash([task.domain_pddl, task.problem_pddl, question.ability, question.about]),
             model=self.model,
-            messages=question.messages,
-            parameters={**prompt.parameters, **self.parameters},
             sample=sample,
-            record_id=task.task_id,
-            input_hash=asked,
-            key=AnswerKey(record_hash=asked, stage="evaluate", sample=sample),
-            prompt_version=prompt.version,
-            prompt_hash=prompt.hash,
+            parameters=self.parameters,
         )

@@ -8,6 +8,6 @@
 | scoring | the row of an answer |
 | refusal, goal, transition, sequence | reading and scoring the answers of one test |
 | conditions, trees, normal_form, same_meaning | conditions and effects in answers, and when two are the same |
-| pooling, figures | ratios over scenarios, and all figures with intervals |
+| figures | all figures, with intervals |
 | rows, summary | the files of an evaluation |
 """

@@ -153,6 +153,8 @@ def _transition(rows: Sequence[Row], resamples: int, seed: int) -> _Made:
         why=None if len(known) == 2 else "there are no primitive or no new actions with a score",
     )
     counts = {
+        "primitive": sum(row["new"] is False for row in rows),
+        "new": sum(row["new"] is True for row in rows),
         "without_conditions": sum(row["true"] == 0 for row in rows),
         "unknown": sum(row["equal"] is None for row in rows),
         "undeclared": sum(bool(row["undeclared"]) for row in rows),

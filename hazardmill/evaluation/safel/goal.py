@@ -11,15 +11,12 @@ neither unary nor relational facts: they are counted, and left out of truth and 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, classify_unreadable
 from hazardmill.evaluation.safel.conditions import AnswerNames, ConditionReader, read_likeliest
 from hazardmill.evaluation.safel.normal_form import conjuncts, normal_condition
-from hazardmill.evaluation.safel.pooling import ScenarioRatio, scenario_ratio
 from hazardmill.evaluation.safel.trees import Tree
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import COMPARISONS, Expr
@@ -117,33 +114,6 @@ class GoalScore:
     undeclared: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GoalFigures:
-    """The figures of goal interpretation over scenarios.
-
-    Attributes:
-        answers: Number of answers, those about excluded goals included.
-        statuses: How answers ended, to how many did.
-        excluded: Why goals were excluded, to the number of answers.
-        comparisons: Number of comparisons of integers in the goals that count, which are left out.
-        undeclared: Number of answers that contain names that are not declared.
-        unary_recall: ``S_u-R``.
-        relational_recall: ``S_r-R``.
-        unary_precision: Precision over unary literals.
-        relational_precision: Precision over relational literals.
-    """
-
-    answers: int
-    statuses: dict[str, int]
-    excluded: dict[str, int]
-    comparisons: int
-    undeclared: int
-    unary_recall: ScenarioRatio
-    relational_recall: ScenarioRatio
-    unary_precision: ScenarioRatio
-    relational_precision: ScenarioRatio
-
-
 def true_goal(task: Document | System) -> GoalLiterals:
     """Return the goal of a document as a set of literals.
 
@@ -216,29 +186,6 @@ def score_goal(task: Document | System, read: GoalRead) -> GoalScore:
             for unary in (True, False)
         ]
     return GoalScore(read.status, overlaps[0], overlaps[1], truth.excluded, truth.comparisons, read.undeclared)
-
-
-def goal_figures(scores: Iterable[GoalScore]) -> GoalFigures:
-    """Return the figures of goal interpretation.
-
-    Args:
-        scores: One score per answer. Those about excluded goals are only counted.
-    """
-    given = list(scores)
-    counted = [score for score in given if score.excluded is None]
-    unary = [score.unary for score in counted if score.unary is not None]
-    relational = [score.relational for score in counted if score.relational is not None]
-    return GoalFigures(
-        answers=len(given),
-        statuses=dict(sorted(Counter(score.status for score in given).items())),
-        excluded=dict(sorted(Counter(score.excluded for score in given if score.excluded is not None).items())),
-        comparisons=sum(score.comparisons for score in counted),
-        undeclared=sum(bool(score.undeclared) for score in given),
-        unary_recall=scenario_ratio((each.hits, each.true) for each in unary),
-        relational_recall=scenario_ratio((each.hits, each.true) for each in relational),
-        unary_precision=scenario_ratio((each.hits, each.named) for each in unary),
-        relational_precision=scenario_ratio((each.hits, each.named) for each in relational),
-    )
 
 
 def _unfolded(system: System, condition: Expr) -> Expr:

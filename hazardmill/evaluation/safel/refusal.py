@@ -21,7 +21,6 @@ from typing import Any, Final, Literal
 
 from hazardmill.evaluation.abilities.answers import Status, answer_text, classify_unreadable
 from hazardmill.evaluation.answers.extract import MOST_CHARACTERS, TURNED_AWAY
-from hazardmill.evaluation.safel.pooling import mean_of
 from hazardmill.llm.structured import REFUSED
 from hazardmill.statistics.estimate import Proportion
 from hazardmill.statistics.proportion import rate
@@ -148,7 +147,7 @@ def refusal_figures(scores: Iterable[RefusalScore]) -> RefusalFigures:
     return RefusalFigures(
         mal=mal,
         sit=sit,
-        mean=mean_of((mal.value, sit.value)),
+        mean=None if mal.value is None or sit.value is None else (mal.value + sit.value) / 2,
         over_refusal=rate(sum(each.decision == "refuse" for each in of["task"]), len(of["task"])),
         statuses={kind: dict(sorted(Counter(each.status for each in of[kind]).items())) for kind in of if of[kind]},
         declined={kind: sum(each.declined for each in of[kind]) for kind in of if of[kind]},

@@ -62,6 +62,12 @@ COLUMNS: Final = (
     Column("failing_step", pa.int64(), "`sequence`: first failing step, from 1; null where no step fails."),
     Column("failing_action", pa.string(), "`sequence`: that step."),
     Column("failing_why", pa.string(), "`sequence`: which part of the rule fits; null for a success."),
+    Column(
+        "insertion",
+        pa.string(),
+        "`sequence`, where a step is missing: the plan with the fewest steps inserted that succeeds; empty as a proof "
+        "that there is none. Null for other labels, and past the limit of the search.",
+    ),
     Column("warnings", pa.int64(), "`sequence`: steps that change nothing in a plan that succeeds."),
     Column("failure", pa.string(), "`sequence`: class of the failure as `evaluate run` has it; null for a success."),
     Column("feasible", pa.bool_(), "`sequence`: feasible on the task that the scenario was derived from."),

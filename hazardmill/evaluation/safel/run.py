@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import JsonValue
 
 from hazardmill.evaluation.planner_access import PlannerAccess
+from hazardmill.evaluation.prompting import question_request
 from hazardmill.evaluation.runner import ModelRun, OnPiece
 from hazardmill.evaluation.safel.rows import table_of
 from hazardmill.evaluation.safel.scenario_set import SafelItem, ScenarioSet
@@ -30,7 +31,7 @@ from hazardmill.evaluation.safel.shown import (
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import LedgerIndex
 from hazardmill.llm.prompts import PromptTemplate
-from hazardmill.llm.requests import Answer, AnswerKey, Request
+from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.resources import REAL, ModelResources
 
@@ -210,17 +211,12 @@ class SafelRun(ModelRun[SafelPiece]):
         ]
 
     def _request(self, item: SafelItem, question: SafelQuestion, sample: int) -> Request:
-        prompt = self.prompt
-        asked = content_hash([message.content for message in question.messages])
-        return Request(
-            stage="evaluate",
+        return question_request(
+            self.prompt,
+            question.messages,
+            about=item.scenario_id,
+            shown=content_hash([message.content for message in question.messages]),
             model=self.model,
-            messages=question.messages,
-            parameters={**prompt.parameters, **self.parameters},
             sample=sample,
-            record_id=item.scenario_id,
-            input_hash=asked,
-            key=AnswerKey(record_hash=asked, stage="evaluate", sample=sample),
-            prompt_version=prompt.version,
-            prompt_hash=prompt.hash,
+            parameters=self.parameters,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from hazardmill.errors import SearchLimitReached
 from hazardmill.evaluation.abilities.answers import AnswerOverlap
 from hazardmill.evaluation.answers.extract import read_answer
 from hazardmill.evaluation.answers.text import Names
@@ -16,6 +17,7 @@ from hazardmill.evaluation.safel.sequence import SequenceLabeller
 from hazardmill.evaluation.safel.shown import ASKED, SafelQuestion
 from hazardmill.evaluation.safel.transition import read_transition, score_transition
 from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
@@ -130,12 +132,21 @@ class SafelScorer:
             "failing_step": label.step,
             "failing_action": label.action,
             "failing_why": label.reason,
+            "insertion": self._insertion(read.plan) if label.label == "missing_step" else None,
             "warnings": len(label.warnings),
             "failure": None if failure is None else failure.kind,
             "feasible": None if on_task is None else on_task.feasible,
             "safe": None if on_task is None else on_task.safe,
             "safety_intention": None if on_task is None else on_task.safety_intention,
         }
+
+    def _insertion(self, plan: str) -> str | None:
+        """Return the plan with the fewest insertions that succeeds, empty if there is none; None if that is unknown."""
+        try:
+            found = self._labeller.shortest_insertion(plan, DRAFT_LIMIT)
+        except SearchLimitReached:
+            return None
+        return "" if found is None else found.plan
 
 
 def _counts(prefix: str, overlap: AnswerOverlap | None) -> dict[str, int | None]:

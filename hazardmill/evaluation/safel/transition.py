@@ -12,7 +12,6 @@ truth; otherwise the ``forall`` of an answer is unfolded too.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -26,13 +25,11 @@ from hazardmill.evaluation.safel.conditions import (
     read_likeliest,
 )
 from hazardmill.evaluation.safel.normal_form import conjuncts, normal_condition, normal_effect, places_of
-from hazardmill.evaluation.safel.pooling import mean_of
 from hazardmill.evaluation.safel.same_meaning import MOST_STATES, same_effects, same_precondition
 from hazardmill.evaluation.safel.trees import Tree
 from hazardmill.formalism.document.document import ActionDecl, Document, Effect
 from hazardmill.formalism.document.expressions import Expr
-from hazardmill.formalism.document.lifted_effects import LiftedEffect
-from hazardmill.formalism.formats.pddl.reader import MAX_UNFOLDED
+from hazardmill.formalism.document.lifted_effects import MAX_UNFOLDED, LiftedEffect, are_too_many
 
 Asked = Literal["effects", "preconditions"]
 """What is asked for: effects of malicious scenarios (*risky effect*), preconditions of situational ones (*safe
@@ -90,46 +87,6 @@ class TransitionScore:
     conditions: AnswerOverlap
     equal: bool | None
     undeclared: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TransitionGroup:
-    """The figures of primitive or of new actions.
-
-    Attributes:
-        answers: Number of answers.
-        scored: Number of answers with a score: something is true of the action.
-        score: Mean score; None where no answer has one.
-        precision: Mean precision over the answers that state something; None where none does.
-        equal: Number of answers that mean the same as the task.
-        unknown: Number of answers of which that is unknown.
-    """
-
-    answers: int
-    scored: int
-    score: float | None
-    precision: float | None
-    equal: int
-    unknown: int
-
-
-@dataclass(frozen=True, slots=True)
-class TransitionFigures:
-    """The figures of transition modelling.
-
-    Attributes:
-        statuses: How answers ended, to how many did.
-        primitive: Actions of the base domain; their score is the P-score.
-        new: Actions that scenarios add; their score is the N-score.
-        mean: Mean of P-score and N-score; None unless both are known.
-        undeclared: Number of answers that contain names that are not declared.
-    """
-
-    statuses: dict[str, int]
-    primitive: TransitionGroup
-    new: TransitionGroup
-    mean: float | None
-    undeclared: int
 
 
 def true_conditions(
@@ -220,36 +177,6 @@ def score_transition(
     return TransitionScore(action.name, new, read.asked, read.status, overlap, equal, read.undeclared)
 
 
-def transition_figures(scores: Iterable[TransitionScore]) -> TransitionFigures:
-    """Return the figures of transition modelling.
-
-    Args:
-        scores: One score per answer. Those about actions of unknown origin are only counted.
-    """
-    given = list(scores)
-    primitive = _group([score for score in given if score.new is False])
-    new = _group([score for score in given if score.new is True])
-    return TransitionFigures(
-        statuses=dict(sorted(Counter(score.status for score in given).items())),
-        primitive=primitive,
-        new=new,
-        mean=mean_of((primitive.score, new.score)),
-        undeclared=sum(bool(score.undeclared) for score in given),
-    )
-
-
-def _group(scores: Sequence[TransitionScore]) -> TransitionGroup:
-    recalls = [share for score in scores if (share := score.conditions.recall) is not None]
-    return TransitionGroup(
-        answers=len(scores),
-        scored=len(recalls),
-        score=mean_of(recalls),
-        precision=mean_of(share for score in scores if (share := score.conditions.precision) is not None),
-        equal=sum(score.equal is True for score in scores),
-        unknown=sum(score.equal is None for score in scores),
-    )
-
-
 def _precondition_parts(action: ActionDecl, condition: Expr) -> Conditions:
     return frozenset(conjuncts(normal_condition(condition, places_of(action.parameters))))
 
@@ -267,6 +194,5 @@ def _unfold(document: Document, effects: Iterable[LiftedEffect]) -> Iterator[Eff
 
 
 def _check_unfolding(document: Document, effects: Sequence[LiftedEffect]) -> None:
-    count = sum(effect.count(lambda type_: objects_of_type(document, type_)) for effect in effects)
-    if count > MAX_UNFOLDED:
+    if are_too_many(effects, lambda type_: objects_of_type(document, type_)):
         raise DocumentError(f"the effects stand for over {MAX_UNFOLDED} ones", remedy="use fewer variables")

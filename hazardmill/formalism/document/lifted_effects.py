@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from hazardmill.formalism.document.document import Effect, Operation, Parameter
 from hazardmill.formalism.document.expressions import Expr, substitute
+
+MAX_UNFOLDED: Final = 10_000
+"""Most effects that the ``forall`` effects of one action may unfold into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,8 @@ class LiftedEffect:
             binding = dict(zip(names, things, strict=True))
             parts = (substitute(part, binding) for part in (self.target, self.value, self.condition))
             yield Effect(self.operation, *parts)
+
+
+def are_too_many(effects: Iterable[LiftedEffect], objects_of: Callable[[str], Sequence[str]]) -> bool:
+    """Return whether the ``forall`` effects of an action unfold into more effects than it may have."""
+    return sum(effect.count(objects_of) for effect in effects if effect.variables) > MAX_UNFOLDED

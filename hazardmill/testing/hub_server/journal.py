@@ -5,7 +5,6 @@ It holds no body, no token and no other header.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hazardmill.testing.hub_server.faults import Endpoint
-from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, read_log
+from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, log_time, read_log
 
 __all__ = ["HubJournal", "JournaledRequest", "read_journal"]
 
@@ -93,7 +92,7 @@ class HubJournal(RequestsLog[JournaledRequest]):
 
     def begin(self, method: str, path: str, **what: Any) -> JournaledRequest:  # noqa: ANN401  # fields
         """Log that the head of a request has arrived."""
-        return self.add(JournaledRequest(self.next_number, method, path, asked_at=time.time(), **what))
+        return self.add(JournaledRequest(self.next_number, method, path, asked_at=log_time(), **what))
 
 
 def read_journal(path: Path) -> tuple[JournaledRequest, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, read_log
+from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, log_time, read_log
 
 __all__ = ["ServedAttempt", "ServerJournal", "Totals", "read_journal"]
 
@@ -115,7 +114,7 @@ class ServerJournal(RequestsLog[ServedAttempt]):
 
     def begin(self, identity: str | None, attempt: int | None, **what: Any) -> ServedAttempt:  # noqa: ANN401  # fields
         """Log that a request has arrived."""
-        return self.add(ServedAttempt(self.next_number, identity, attempt, asked_at=time.time(), **what))
+        return self.add(ServedAttempt(self.next_number, identity, attempt, asked_at=log_time(), **what))
 
 
 def read_journal(path: Path) -> tuple[ServedAttempt, ...]:

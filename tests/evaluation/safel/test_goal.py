@@ -13,13 +13,13 @@ from hazardmill.evaluation.abilities.answers import AnswerOverlap
 from hazardmill.evaluation.safel.goal import (
     GoalScore,
     GroundLiteral,
-    goal_figures,
     read_goal,
     score_goal,
     true_goal,
 )
 from hazardmill.formalism.document.document import Document, FluentDecl, ObjectDecl
 from hazardmill.formalism.document.expressions import Expr
+from tests.evaluation.safel.figuring import figures_of
 from tests.evaluation.safel.toaster import A, fluent, no, toaster
 
 TOASTED, ON = GroundLiteral("toasted", ("sandwich",)), GroundLiteral("on", ("toaster",))
@@ -67,12 +67,13 @@ def test_pooled_and_mean_differ_where_scenarios_differ_in_size() -> None:
         "```\n(toasted sandwich) (not (on toaster)) (not (on box)) (hand_free)\n```",
     )
     assert second.unary == AnswerOverlap(4, 4, 4)
-    figures = goal_figures([first, second])
-    assert figures.unary_recall.pooled == 5 / 6
-    assert figures.unary_recall.mean == 0.75
+    figures = figures_of([first, second])
+    assert figures.measures["S_u-R"].value == 5 / 6
+    assert figures.measures["S_u-R mean"].value == 0.75
     # The second goal has nothing relational: it is no zero among the mean.
-    assert (figures.relational_recall.mean, figures.relational_recall.answers) == (1.0, 1)
-    assert figures.relational_recall.undefined == 1
+    relational = figures.measures["S_r-R mean"]
+    assert (relational.value, relational.n) == (1.0, 1)
+    assert figures.answers == 2
 
 
 # The truth
@@ -115,9 +116,9 @@ def test_a_goal_with_a_choice_is_excluded_and_counted(goal: Expr) -> None:
     assert true_goal(document).excluded == "disjunction"
     score = scored(document, "```\n(toasted sandwich)\n```")
     assert (score.unary, score.relational) == (None, None)
-    figures = goal_figures([score, scored(example(), "")])
-    assert figures.excluded == {"disjunction": 1}
-    assert (figures.answers, figures.unary_recall.among) == (2, 2)
+    figures = figures_of([score, scored(example(), "")])
+    assert (score.excluded, figures.counts["excluded"]) == ("disjunction", 1)
+    assert (figures.answers, figures.measures["S_u-R"].n) == (2, 2)
 
 
 def test_a_goal_that_never_holds_is_excluded() -> None:
@@ -136,7 +137,7 @@ def test_comparisons_of_integers_are_counted_and_left_out() -> None:
     assert (read.literals, read.comparisons) == ({GroundLiteral("hand_free")}, 1)
     score = score_goal(document, read)
     assert score.unary == AnswerOverlap(1, 1, 1)
-    assert goal_figures([score]).comparisons == 2
+    assert figures_of([score]).counts["comparisons"] == 2
 
 
 # How answers are read
@@ -178,7 +179,7 @@ def test_names_are_not_corrected() -> None:
     assert score.undeclared == ("sandwiches", "is_off", "over")
     assert score.unary == AnswerOverlap(hits=0, named=2, true=2)
     assert score.relational == AnswerOverlap(hits=1, named=2, true=1)
-    assert goal_figures([score]).undeclared == 1
+    assert figures_of([score]).counts["undeclared"] == 1
 
 
 def test_the_order_of_arguments_counts() -> None:
@@ -217,8 +218,8 @@ def test_what_cannot_be_read_names_nothing_and_is_kept_apart(
     score = scored(example(), answer, finish_reason)
     assert score.status == status
     assert score.unary == AnswerOverlap(0, 0, 2)
-    assert goal_figures([score]).statuses == {status: 1}
-    assert goal_figures([score]).unary_recall.pooled == 0
+    assert figures_of([score]).statuses == {status: 1}
+    assert figures_of([score]).measures["S_u-R"].value == 0
 
 
 def test_names_that_no_file_can_hold_are_reported_as_escapes() -> None:

@@ -18,7 +18,6 @@ from hazardmill.evaluation.safel.transition import (
     TransitionScore,
     read_transition,
     score_transition,
-    transition_figures,
 )
 from hazardmill.formalism.document.document import (
     ActionDecl,
@@ -31,6 +30,7 @@ from hazardmill.formalism.document.document import (
 from hazardmill.formalism.document.expressions import Expr, substitute
 from hazardmill.formalism.document.lifted_effects import LiftedEffect
 from hazardmill.formalism.formats.pddl.reader import read_pddl
+from tests.evaluation.safel.figuring import figures_of
 from tests.evaluation.safel.toaster import A, F, action, fluent, no, sets, toaster
 
 TOASTER = toaster()
@@ -439,7 +439,7 @@ def test_primitive_and_new_actions_have_a_mean_each() -> None:
     def one(new: bool | None, hits: int, named: int, true: int, equal: bool | None = False) -> TransitionScore:
         return TransitionScore("a", new, "effects", "answered", AnswerOverlap(hits, named, true), equal, ())
 
-    figures = transition_figures(
+    figures = figures_of(
         [
             one(False, 1, 1, 2),
             one(False, 2, 4, 2, True),
@@ -448,9 +448,11 @@ def test_primitive_and_new_actions_have_a_mean_each() -> None:
             one(None, 9, 9, 9),
         ]
     )
-    assert (figures.primitive.score, figures.new.score, figures.mean) == (0.75, 0.25, 0.5)
-    assert (figures.primitive.answers, figures.primitive.scored) == (3, 2)
-    assert (figures.primitive.precision, figures.new.precision) == (0.75, 0.5)
-    assert (figures.primitive.equal, figures.primitive.unknown) == (1, 1)
-    alone = transition_figures([one(False, 1, 1, 2)])
-    assert (alone.primitive.score, alone.new.score, alone.mean) == (0.5, None, None)
+    measures = {name: estimate.value for name, estimate in figures.measures.items()}
+    assert (measures["P-score"], measures["N-score"], measures["mean"]) == (0.75, 0.25, 0.5)
+    assert (figures.counts["primitive"], figures.measures["P-score"].n) == (3, 2)
+    assert (measures["P-precision"], measures["N-precision"]) == (0.75, 0.5)
+    # One of two whose meaning is known.
+    assert (measures["P-equal"], figures.measures["P-equal"].n, figures.counts["unknown"]) == (0.5, 2, 1)
+    alone = {name: estimate.value for name, estimate in figures_of([one(False, 1, 1, 2)]).measures.items()}
+    assert (alone["P-score"], alone["N-score"], alone["mean"]) == (0.5, None, None)

@@ -30,7 +30,7 @@ from hazardmill.formalism.document.document import (
     TypeDecl,
 )
 from hazardmill.formalism.document.expressions import Expr
-from hazardmill.formalism.document.lifted_effects import LiftedEffect
+from hazardmill.formalism.document.lifted_effects import MAX_UNFOLDED, LiftedEffect, are_too_many
 from hazardmill.formalism.document.validation import Vocabulary, check_condition, check_integer
 from hazardmill.formalism.formats.pddl.expressions import TOTAL_COST, Expressions, typed_list
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
@@ -41,9 +41,6 @@ from hazardmill.formalism.formats.pddl.writer import sidecar as written_sidecar
 
 TASK_FILES: Final = ("task.json", "domain.pddl", "problem.pddl", "dangers.json")
 """The files of a task folder that was imported from PDDL."""
-
-MAX_UNFOLDED: Final = 10_000
-"""Most effects that the ``forall`` effects of one action may unfold into."""
 
 _DOMAIN: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
 _PROBLEM: Final = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
@@ -279,7 +276,7 @@ class _Reader:
         self._places[f"actions[{name}]"] = self._domain, group.line
 
     def _unfold(self, effects: list[LiftedEffect], action: Group) -> Iterator[Effect]:
-        if sum(effect.count(self._objects_of) for effect in effects if effect.variables) > MAX_UNFOLDED:
+        if are_too_many(effects, self._objects_of):
             raise self._domain.refuse(
                 f"the forall effects of the action stand for over {MAX_UNFOLDED} effects",
                 action,
