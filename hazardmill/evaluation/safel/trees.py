@@ -85,7 +85,7 @@ def answer_parts(answer: str, fields: frozenset[str]) -> Iterator[AnswerPart]:
     for body in reversed(blocks):
         yield from _in_block(body, fields)
     rest = _FENCE.sub("\n", text)
-    for value in reversed(list(_values(rest))):
+    for value in reversed(list(json_values(rest))):
         yield from _of_value(value, fields)
     runs = _all_runs(rest, is_data=False)
     labelled = [run for run in runs if run.label in fields]
@@ -94,7 +94,7 @@ def answer_parts(answer: str, fields: frozenset[str]) -> Iterator[AnswerPart]:
 
 
 def _in_block(body: str, fields: frozenset[str]) -> Iterator[AnswerPart]:
-    values = list(_values(body)) if body.lstrip()[:1] in ("[", "{") else []
+    values = list(json_values(body)) if body.lstrip()[:1] in ("[", "{") else []
     if values:
         for value in reversed(values):
             yield from _of_value(value, fields)
@@ -270,18 +270,23 @@ def _field(name: str) -> str:
 # JSON
 
 
-def _values(text: str) -> Iterator[Any]:
-    """Yield the JSON lists and objects of a text, in order; those inside others are not yielded."""
+def json_values(text: str, begins: re.Pattern[str] = _BEGINS) -> Iterator[Any]:
+    """Yield the JSON values of a text, in order; those inside others are not yielded.
+
+    Args:
+        text: Any text.
+        begins: How a value begins; lists and objects by default.
+    """
     decoder = json.JSONDecoder(strict=False)
     place = 0
     for _ in range(_MOST_VALUES):
-        begins = _BEGINS.search(text, place)
-        if begins is None:
+        found = begins.search(text, place)
+        if found is None:
             return
         try:
-            value, place = decoder.raw_decode(text, begins.start())
+            value, place = decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            place = begins.end()
+            place = found.end()
             continue
         yield value
 
