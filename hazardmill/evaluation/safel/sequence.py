@@ -167,7 +167,7 @@ class SequenceLabeller:
         """Return the fewest steps that make a plan succeed if they are inserted into it, wherever that is.
 
         It says what is missing in a plan with the label ``missing_step``, but may be asked for of any plan. It takes a
-        search, so that it is made on request only.
+        search, so that ``label`` does not make it.
 
         Args:
             plan: The plan string.
