@@ -1,6 +1,6 @@
 """The items that people may be asked about, read from the store.
 
-These are accepted tasks, and drafts that passed every proof and that the judge sent back.
+These are accepted tasks and scenarios, and drafts of tasks that passed every proof and that the judge sent back.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hazardmill.errors import DocumentError
 from hazardmill.records import content_hash
+from hazardmill.scenarios.risk import Kind as ScenarioKind
 from hazardmill.store.store import Store
 
 if TYPE_CHECKING:
@@ -27,17 +28,24 @@ _FETCHED: Final = 256
 _LEVEL: Final = 1
 """Level of zlib: a task takes about a sixth of its size in memory, and decompressing delays no page."""
 
-_TASKS: Final = """
-    SELECT t.task_id AS item, 'task' AS kind, t.run_id, t.record_id, t.source, t.draft, t.document, t.document_hash,
-        t.danger, t.danger_group, t.danger_type, t.safe_plan, t.unsafe_plan, r.context,
-        c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details{also}
-    FROM latest_tasks AS t
+_ACCEPTED: Final = """
+    SELECT t.{id} AS item, '{kind}' AS kind, t.run_id, t.record_id, t.source, t.draft, t.document_hash, {columns},
+        r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details{{also}}
+    FROM {table} AS t
     LEFT JOIN records AS r ON r.record_id = t.record_id
     LEFT JOIN checks AS c
         ON c.run_id = t.run_id AND c.record_id = t.record_id AND c.draft = t.draft AND c.check_name = 'judge'
     WHERE $item IS NULL OR item = $item
+    {latest}
     ORDER BY item
 """
+_TASKS: Final = _ACCEPTED.format(
+    id="task_id",
+    kind="task",
+    table="latest_tasks",
+    columns="t.document, t.danger, t.danger_group, t.danger_type, t.safe_plan, t.unsafe_plan",
+    latest="",
+)
 _ALSO_OF_TASKS: Final = ", t.code, t.certificate, t.domain_pddl, t.problem_pddl, r.licence, r.attribution"
 
 # Drafts that passed every proof and that the judge sent back: without them, nobody could say how often it is right.
@@ -81,28 +89,46 @@ _ALSO_OF_DRAFTS: Final = (
     ", d.code, NULL AS certificate, NULL AS domain_pddl, NULL AS problem_pddl, r.licence, r.attribution"
 )
 
+_ANY_SCENARIO: Final = "SELECT EXISTS (SELECT 1 FROM scenarios)"
+"""Most stores have none, and the query for them would read all records and checks to find that out."""
+
+_SCENARIOS: Final = _ACCEPTED.format(
+    id="scenario_id",
+    kind="scenario",
+    table="scenarios",
+    columns="t.scenario, t.kind AS scenario_kind, t.target, t.hazard, t.plan, t.careless_plan",
+    latest="QUALIFY row_number() OVER (PARTITION BY item ORDER BY t.run_id DESC) = 1",
+)
+_ALSO_OF_SCENARIOS: Final = ", t.licence, t.attribution"
+
+UNLABELLED: Final = "unlabelled"
+"""Stands for the target or hazard of a scenario that has none of the labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A task, or a draft that the judge sent back, without the parts that only its page needs.
+    """A task, a scenario, or a draft that the judge sent back, without the parts that only its page needs.
 
     Attributes:
-        item: Id of the task; for a draft, the id that it would have as a task.
-        kind: ``task`` for an accepted task, ``audit`` for a draft that the judge sent back.
+        item: Id of the task or scenario; for a draft, the id that it would have as a task.
+        kind: ``task`` for an accepted task, ``scenario`` for an accepted scenario, ``audit`` for a draft of a task that
+            the judge sent back.
         run_id: The run that wrote it.
         record_id: The record that it was written for.
         draft: Number of the draft within its record.
         source: Name of the source of the record.
-        danger_group: Group of the danger.
-        danger_type: Type of the danger.
-        has_safe_plan: Whether it has a safe plan of at least one action.
+        danger_group: Group of the danger; for a scenario its target, or ``unlabelled``.
+        danger_type: Type of the danger; for a scenario its kind and hazard, such as ``sit: burned object``, or
+            ``unlabelled`` in place of the hazard.
+        has_safe_plan: Whether it is a task or draft with a safe plan of at least one action.
         seen: Hash of what a reviewer is shown of it; a decision on another hash is stale.
         judged: Whether the judge approved; ``None`` if it was not asked.
         judge_criteria: What the judge found wrong; empty if it approved.
+        scenario_kind: ``mal`` or ``sit``; ``None`` unless it is a scenario.
     """
 
     item: str
-    kind: Literal["task", "audit"]
+    kind: Literal["task", "scenario", "audit"]
     run_id: str
     record_id: str
     draft: int
@@ -113,6 +139,12 @@ class ReviewItem:
     seen: str
     judged: bool | None
     judge_criteria: tuple[str, ...]
+    scenario_kind: ScenarioKind | None = None
+
+    @property
+    def slip_kind(self) -> Literal["task", "audit"]:
+        """The kind of the slips that ask about it for the first time: scenarios are asked about as tasks are."""
+        return "audit" if self.kind == "audit" else "task"
 
     @property
     def stratum(self) -> tuple[str, str]:
@@ -121,8 +153,8 @@ class ReviewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What a reviewer is shown of a task, before it is put into words.
+class ItemContent:
+    """What a reviewer is shown of the record of any item.
 
     Attributes:
         item: Id of the item.
@@ -130,6 +162,20 @@ class Content:
         context: Text of the record; ``None`` if the store has lost it.
         licence: Licence of the record; ``None`` if there is none.
         attribution: Attribution that the licence asks for; ``None`` if there is none.
+    """
+
+    item: str
+    source: str
+    context: str | None
+    licence: str | None
+    attribution: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content(ItemContent):
+    """What a reviewer is shown of a task, before it is put into words.
+
+    Attributes:
         danger: The danger formalization.
         document: The task document.
         safe_plan: The safe reference plan; ``None`` if the danger is unavoidable.
@@ -140,11 +186,6 @@ class Content:
         problem_pddl: The PDDL problem; ``None`` for a draft, likewise.
     """
 
-    item: str
-    source: str
-    context: str | None
-    licence: str | None
-    attribution: str | None
     danger: Mapping[str, Any]
     document: Mapping[str, Any]
     safe_plan: str | None
@@ -153,6 +194,21 @@ class Content:
     certificate: Mapping[str, Any] | None
     domain_pddl: str | None
     problem_pddl: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioContent(ItemContent):
+    """What a reviewer is shown of a scenario, before it is put into words.
+
+    Attributes:
+        scenario: Problem, risk and origin, as in a scenario file.
+        plan: The shortest plan.
+        careless_plan: The shortest plan without safe literals and mitigations; ``None`` unless the command is harmless.
+    """
+
+    scenario: Mapping[str, Any]
+    plan: str
+    careless_plan: str | None
 
 
 class ReviewPool(Mapping[str, ReviewItem]):
@@ -172,14 +228,14 @@ class ReviewPool(Mapping[str, ReviewItem]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def content(self, item: str) -> Content:
+    def content(self, item: str) -> Content | ScenarioContent:
         """Return everything that is shown of an item.
 
         The content comes from memory if the pool was loaded with ``keep``, otherwise from the store.
 
         Raises:
             KeyError: There is no such item.
-            DocumentError: The store no longer has the item as it was, or holds a task that cannot be read.
+            DocumentError: The store no longer has the item as it was, or holds a task or scenario that cannot be read.
             StoreError: The store cannot be read.
         """
         known = self._items[item]
@@ -196,7 +252,7 @@ class ReviewPool(Mapping[str, ReviewItem]):
 
 
 def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
-    """Return every task of the store, as its latest run has it, and every draft that only the judge sent back.
+    """Return every task and scenario as its latest run has it, and every draft of a task that only the judge sent back.
 
     Args:
         store: The store.
@@ -205,7 +261,7 @@ def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
 
     Raises:
         StoreError: The store cannot be read.
-        DocumentError: The store holds a task that cannot be read.
+        DocumentError: The store holds a task or scenario that cannot be read.
     """
 
     def read(views: DuckDBPyConnection) -> ReviewPool:
@@ -221,8 +277,11 @@ def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
 
 
 def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:
-    """Yield rows of tasks, then of drafts; ``whole`` adds the columns that only a page needs."""
-    for query, also in ((_TASKS, _ALSO_OF_TASKS), (_SENT_BACK, _ALSO_OF_DRAFTS)):
+    """Yield rows of tasks, drafts and scenarios in turn; ``whole`` adds the columns that only a page needs."""
+    queries = [(_TASKS, _ALSO_OF_TASKS), (_SENT_BACK, _ALSO_OF_DRAFTS)]
+    if views.execute(_ANY_SCENARIO).fetchone() == (True,):
+        queries.append((_SCENARIOS, _ALSO_OF_SCENARIOS))
+    for query, also in queries:
         cursor = views.execute(query.format(also=also if whole else ""), {"item": item})
         names = [column[0] for column in cursor.description or ()]
         while rows := cursor.fetchmany(_FETCHED):
@@ -230,14 +289,7 @@ def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) ->
 
 
 def _item(row: Row) -> ReviewItem:
-    shown = {
-        "document_hash": row["document_hash"],
-        "texts": _json(row, "document").get("texts", {}),
-        "danger": _json(row, "danger"),
-        "safe_plan": row["safe_plan"],
-        "unsafe_plan": row["unsafe_plan"],
-        "context": row["context"],
-    }
+    is_scenario = row["kind"] == "scenario"
     return ReviewItem(
         item=row["item"],
         kind=row["kind"],
@@ -245,13 +297,38 @@ def _item(row: Row) -> ReviewItem:
         record_id=row["record_id"],
         draft=row["draft"],
         source=row["source"],
-        danger_group=row["danger_group"],
-        danger_type=row["danger_type"],
-        has_safe_plan=bool(row["safe_plan"]),
-        seen=content_hash(shown),
+        danger_group=(row["target"] or UNLABELLED) if is_scenario else row["danger_group"],
+        danger_type=f"{row['scenario_kind']}: {row['hazard'] or UNLABELLED}" if is_scenario else row["danger_type"],
+        has_safe_plan=not is_scenario and bool(row["safe_plan"]),
+        seen=content_hash(_shown_of_scenario(row) if is_scenario else _shown_of_task(row)),
         judged=row["judged"],
         judge_criteria=_criteria(row),
+        scenario_kind=row["scenario_kind"] if is_scenario else None,
     )
+
+
+def _shown_of_task(row: Row) -> Row:
+    return {
+        "document_hash": row["document_hash"],
+        "texts": _json(row, "document").get("texts", {}),
+        "danger": _json(row, "danger"),
+        "safe_plan": row["safe_plan"],
+        "unsafe_plan": row["unsafe_plan"],
+        "context": row["context"],
+    }
+
+
+def _shown_of_scenario(row: Row) -> Row:
+    scenario = _json(row, "scenario")
+    # Of the origin only what its author said is shown: who wrote it does not concern a reviewer.
+    return {
+        "document_hash": row["document_hash"],
+        "risk": scenario.get("risk"),
+        "author": (scenario.get("origin") or {}).get("author"),
+        "plan": row["plan"],
+        "careless_plan": row["careless_plan"],
+        "context": row["context"],
+    }
 
 
 def _criteria(row: Row) -> tuple[str, ...]:
@@ -272,13 +349,14 @@ def _json(row: Row, column: str) -> dict[str, Any]:
     return value
 
 
-def _content(row: Row) -> Content:
+def _content(row: Row) -> Content | ScenarioContent:
+    record = {name: row[name] for name in ("item", "source", "context", "licence", "attribution")}
+    if row["kind"] == "scenario":
+        return ScenarioContent(
+            **record, scenario=_json(row, "scenario"), plan=row["plan"], careless_plan=row["careless_plan"]
+        )
     return Content(
-        item=row["item"],
-        source=row["source"],
-        context=row["context"],
-        licence=row["licence"],
-        attribution=row["attribution"],
+        **record,
         danger=_json(row, "danger"),
         document=_json(row, "document"),
         safe_plan=row["safe_plan"],

@@ -30,7 +30,7 @@ from hazardmill.errors import StoreError
 from hazardmill.review.assignments.gold_items import plant
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.assignments.queue import Queue
-from hazardmill.review.candidates import ReviewPool, load_pool
+from hazardmill.review.candidates import Content, ReviewPool, load_pool
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, opinions, seen_now
 from hazardmill.review.decisions.exchange import about
@@ -132,6 +132,7 @@ class ReviewService:
                 self._task_views.move_to_end(key)
                 return task_view
         content = pool.content(item)
+        assert isinstance(content, Content), "only tasks and drafts are assigned"
         task_view = TaskView(content if slip.defect is None else plant(content, slip.defect))
         with self._mutex:
             # Only if the tasks were not read again meanwhile: this view would then be of an older task.

@@ -6,6 +6,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -13,16 +14,23 @@ from typing import Any
 
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.generation.scenario_answer import read_scenario_answer
 from hazardmill.records import Danger
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.schemas import ReviewAnswer, ReviewSheet
 from hazardmill.review.service import ReviewService
+from hazardmill.scenarios.reading import read_domain
+from hazardmill.scenarios.scenario import Scenario
+from hazardmill.scenarios.verify import Verification, verify
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES
 from hazardmill.store.store import Store
+from tests.scenarios.written import BASE, mal, sit
+from tests.scenarios.written import answer as written
 
 Row = dict[str, Any]
 
@@ -148,6 +156,55 @@ def rows_of(number: int, *, sent_back: str | None = None, context: str = "Hot so
             )
         ]
     return rows
+
+
+@cache
+def scenario_of(number: int, kind: str) -> tuple[Scenario, Verification]:
+    """The toaster with a sandwich of its own, and what its checks found."""
+    text = written({"sit": sit, "mal": mal}[kind](harm="It catches fire.")).replace("sandwich", f"sandwich_{number}")
+    scenario = read_scenario_answer(text, read_domain(BASE), kind, f"notes-{kind}", {"backend": "somebody"})
+    return scenario, verify(scenario)
+
+
+def scenario_rows(number: int, kind: str = "sit", *, context: str = "Lunch.", run: str = "r", **risk: Any) -> Row:
+    """Everything of a record that became a scenario.
+
+    Args:
+        number: Gives it an object of its own.
+        kind: ``sit`` or ``mal``.
+        context: Text of the record.
+        run: Id of the run.
+        risk: Other values of its risk.
+    """
+    scenario, found = scenario_of(number, kind)
+    source = SOURCES[number % len(SOURCES)]
+    same = {"run_id": run, "record_id": f"{source}:{number}", "source": source}
+    assert scenario.risk is not None
+    scenario = replace(
+        scenario, id=f"{source}-{kind}-{scenario.document.hash[:12]}", risk=replace(scenario.risk, **risk)
+    )
+    return {
+        "records": [row("records", **same, native_id=str(number), context=context, facts="{}", warnings="[]")],
+        "checks": [row("checks", **same, draft=2, check_name="judge", position=3, passed=True, details="{}")],
+        "scenarios": [
+            row(
+                "scenarios",
+                **same,
+                scenario_id=scenario.id,
+                draft=2,
+                kind=kind,
+                instruction=scenario.risk.instruction,
+                target=scenario.risk.target,
+                hazard=scenario.risk.hazard,
+                scenario=canonical_json(scenario.to_json()),
+                document_hash=scenario.document.hash,
+                plan=found.plan,
+                careless_plan=found.careless_plan,
+                licence="CC0-1.0",
+                attribution="Credit where it is due.",
+            )
+        ],
+    }
 
 
 def write(store: Store, *records: dict[str, Any], run: str = "r") -> None:

@@ -9,7 +9,7 @@ from hazardmill.generation.extract import RejectedDanger
 from hazardmill.records import Danger
 from hazardmill.review.candidates import load_pool
 
-from .support import danger_of, make_store, proved, rows_of, write
+from .support import danger_of, make_store, proved, rows_of, scenario_rows, write
 
 
 def test_tasks_and_drafts_that_only_the_judge_sent_back_are_there(pool):
@@ -121,3 +121,57 @@ def test_a_task_whose_judge_was_not_asked_says_so(tmp_path):
     write(store, rows)
     (item,) = load_pool(store).values()
     assert item.judged is None
+
+
+def test_scenarios_are_items_beside_the_tasks(tmp_path):
+    store = make_store(tmp_path / "store", 1)
+    write(store, scenario_rows(1), scenario_rows(2, "mal", target=None, hazard=None))
+    pool = load_pool(store)
+    assert [item.kind for item in pool.values()] == ["task", "scenario", "scenario"]
+    sit, mal = (item for item in pool.values() if item.kind == "scenario")
+    assert (sit.item.startswith("bddl-sit-"), mal.item.startswith("normbank-mal-")) == (True, True)
+    assert (sit.run_id, sit.record_id, sit.draft, sit.source) == ("r", "bddl:1", 2, "bddl")
+    assert (sit.danger_group, sit.stratum) == ("property", ("bddl", "sit: burned object"))
+    assert (mal.danger_group, mal.stratum) == ("unlabelled", ("normbank", "mal: unlabelled"))
+    assert (sit.scenario_kind, mal.scenario_kind, sit.slip_kind) == ("sit", "mal", "task")
+    assert sit.judged is True and sit.judge_criteria == () and not sit.has_safe_plan
+    kept = load_pool(store, keep=True)
+    assert dict(kept) == dict(pool)
+    assert [kept.content(item) for item in kept] == [pool.content(item) for item in pool]
+    content = pool.content(sit.item)
+    assert (content.context, content.licence) == ("Lunch.", "CC0-1.0")
+    assert "unwrap" in content.plan and "unwrap" not in content.careless_plan
+    assert content.scenario["id"] == sit.item and pool.content(mal.item).careless_plan is None
+
+
+@pytest.mark.parametrize("part", ["context", "instruction", "target", "plan", "harm", "backend"])
+def test_whatever_is_shown_of_a_scenario_counts_as_seen(tmp_path, part):
+    store = make_store(tmp_path / "store", 0)
+    write(store, scenario_rows(0))
+    (before,) = load_pool(store).values()
+    changes = {
+        "context": {"context": "Supper."},
+        "instruction": {"instruction": "Toast it."},
+        "target": {"target": None},
+    }
+    rows = scenario_rows(0, run="s", **changes.get(part, {}))
+    (scenario,) = rows["scenarios"]
+    if part == "plan":
+        scenario["plan"] += " (switch_off toaster)"
+    scenario["scenario"] = scenario["scenario"].replace(
+        *{"harm": ("fire", "rust"), "backend": ("somebody", "me")}.get(part, ("", ""))
+    )
+    write(store, rows, run="s")
+    (after,) = load_pool(store).values()
+    # Who wrote it concerns no reviewer.
+    assert (after.seen == before.seen) == (part == "backend")
+    assert after.run_id == "s"
+
+
+def test_a_scenario_that_cannot_be_read_is_named(tmp_path):
+    store = make_store(tmp_path / "store", 0)
+    rows = scenario_rows(0)
+    rows["scenarios"][0]["scenario"] = "[]"
+    write(store, rows)
+    with pytest.raises(DocumentError, match=r"scenario of neiss-sit-.* is not a JSON object"):
+        load_pool(store)

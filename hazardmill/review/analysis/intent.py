@@ -22,7 +22,7 @@ from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import FrozenModel
 from hazardmill.review.assignments.model import SubmittedPlan
 from hazardmill.review.assignments.sampler import draw
-from hazardmill.review.candidates import ReviewPool
+from hazardmill.review.candidates import Content, ReviewPool
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, of_kind, units
 from hazardmill.review.events import Short
@@ -110,8 +110,9 @@ def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
                 "remove everything that is not part of the plan",
             )
         if given.item not in judges:
-            document = Document.from_json(dict(pool.content(given.item).document))
-            judges[given.item] = PlanValidator(System(document))
+            content = pool.content(given.item)
+            assert isinstance(content, Content), "its item is a task"
+            judges[given.item] = PlanValidator(System(Document.from_json(dict(content.document))))
         verdict = judges[given.item].verdict(given.plan)
         for name in ("feasible", "safe", "safety_intention"):
             if getattr(given, name) not in (None, right := getattr(verdict, name)):
