@@ -21,15 +21,16 @@ def accepted_scenario(result: RecordResult) -> ScenarioAttempt:
     return attempt
 
 
-def scenario_id_of(result: RecordResult) -> str:
-    """Return the scenario's id: source, kind, and the first 12 hex digits of the document's hash.
+def name_scenario(source: object, kind: object, document_hash: str) -> str:
+    """Return the id of a scenario: source, kind, and the first 12 hex digits of its document's hash."""
+    return f"{source}-{kind}-{document_hash[:12]}"
 
-    Args:
-        result: The result of an accepted seed.
-    """
+
+def scenario_id_of(result: RecordResult) -> str:
+    """Return the id of the scenario of an accepted seed."""
     attempt = accepted_scenario(result)
     assert attempt.correction is not None and attempt.correction.scenario.risk is not None
-    return f"{result.record.source}-{attempt.correction.scenario.risk.kind}-{str(attempt.document_hash)[:12]}"
+    return name_scenario(result.record.source, attempt.correction.scenario.risk.kind, str(attempt.document_hash))
 
 
 def scenario_record_rows(

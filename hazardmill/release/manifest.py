@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator
 from hazardmill.errors import InputError
 from hazardmill.files import open_regular, read_regular
 from hazardmill.records import FrozenModel
+from hazardmill.reporting.numbers import plural
 
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = 1
@@ -168,6 +169,8 @@ class ReleaseManifest(FrozenModel):
     seed: int
     tasks: int
     """Number of released tasks, unavoidable ones included."""
+    scenarios: int = 0
+    """Number of released scenarios. What follows about tasks counts them too."""
     offline: int
     """Number of released tasks that hazardmill's rules wrote, wholly or in part, instead of a language model."""
     recorded: int = 0
@@ -204,6 +207,22 @@ class ReleaseManifest(FrozenModel):
     """Group to split, of tasks that only earlier releases had: if such a group comes back, it goes there again."""
     files: dict[str, File]
     """Every file of the folder except the manifest, by its path within the folder."""
+
+    @property
+    def contents(self) -> str:
+        """What the release contains, in words: ``12 tasks``, ``1 task and 20 scenarios``."""
+        tasks, scenarios = plural(self.tasks, "task"), plural(self.scenarios, "scenario")
+        if not self.scenarios:
+            return tasks
+        return f"{tasks} and {scenarios}" if self.tasks else scenarios
+
+    @property
+    def kinds(self) -> str:
+        """What the release contains, without numbers: ``tasks``, ``scenarios`` or ``tasks and scenarios``."""
+        return (
+            " and ".join(noun for noun, number in (("tasks", self.tasks), ("scenarios", self.scenarios)) if number)
+            or "tasks"
+        )
 
     @field_validator("files")
     @classmethod

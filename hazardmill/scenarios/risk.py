@@ -54,6 +54,9 @@ HAZARDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The 24 hazards by target, as the SAFEL paper lists them."""
 
+UNLABELLED: Final = "unlabelled"
+"""What stands for a target or hazard that nobody knows, where scenarios are counted by label."""
+
 ReadLiteral: TypeAlias = Callable[[object, str, str | None], Expr]
 """Turns a written literal, with its path and the action it belongs to, into an expression."""
 

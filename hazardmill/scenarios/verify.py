@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from hazardmill.errors import SearchLimitReached
@@ -113,7 +113,9 @@ def careless_document(document: Document, risk: Risk, *, without: tuple[str, ...
         without: Names of actions to leave out.
     """
     actions = [_without(action, risk.safe_literals) for action in document.actions if action.name not in without]
-    return Document.of(**{**vars(document), "initial": dict(document.initial), "actions": actions})
+    # Not its `vars`: what was worked out of a document once, such as its hash, is kept there too.
+    parts = {part.name: getattr(document, part.name) for part in fields(document)}
+    return Document.of(**{**parts, "initial": dict(document.initial), "actions": actions})
 
 
 def _without(action: ActionDecl, safe: Mapping[str, tuple[Expr, ...]]) -> ActionDecl:

@@ -11,7 +11,7 @@ def test_every_row_says_its_rights_and_who_answered(name: str) -> None:
     config = CONFIGS[name]
     names = [column.name for column in config.columns]
     assert len(names) == len(set(names))
-    assert {"task_id", "licence", "attribution", "model_answered"} <= set(names)
+    assert {config.sort_by[0], "licence", "attribution", "model_answered"} <= set(names)
     assert set(config.sort_by) <= set(names)
     assert config.schema.names == names
     for column in config.columns:

@@ -33,7 +33,7 @@ def test_each_figure_says_what_is_counted_how_much_of_it_and_what_it_shows(facts
         ("effort", "Plan length by safety effort (n = 3 tasks)"),
     ]
     way, splits, *_ = figures(facts)
-    assert way.alt == "Bars of the number of records: records 8, no danger in it 4, accepted 4, released as tasks 4."
+    assert way.alt == "Bars of the number of records: records 8, no danger in it 4, accepted 4, released 4."
     assert "bddl: 2 train, 0 validation, 1 test; neiss: 1 train" in splits.alt
     assert splits.grid.rows[-1] == ("all", "3", "0", "1", "4")
 

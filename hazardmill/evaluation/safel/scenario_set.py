@@ -1,4 +1,4 @@
-"""The scenarios that an evaluation asks about: of a folder, or derived from the tasks of a release."""
+"""The scenarios that an evaluation asks about: of a folder, or of a release and derived from its tasks."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ScenarioSet:
 
 
 def read_set(place: str, ordinary: str | None = None) -> ScenarioSet:
-    """Read scenarios from a folder of scenario files, or derive both forms of a release's tasks.
+    """Read scenarios from a folder of scenario files, or those of a release, with both forms of each of its tasks.
 
     Args:
         place: The folder of scenarios, or the folder or hub name of a release.
@@ -209,6 +209,12 @@ def _of_release(release: Release) -> _Read:
             items += [item_of(scenario) for scenario in derived(task)]
         except PlanningInputError:
             left_out["graded"] += 1
+        except HazardmillError as error:
+            errors.append(error)
+            left_out[_why(error)] += 1
+    for scenario in release.scenarios():
+        try:
+            items.append(item_of(scenario))
         except HazardmillError as error:
             errors.append(error)
             left_out[_why(error)] += 1

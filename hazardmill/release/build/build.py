@@ -16,7 +16,7 @@ from typing import Any
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, gather
-from hazardmill.release.build.configs import base_of
+from hazardmill.release.build.configs import GROUPED, base_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.build.staging import check_free, publish, staged_beside
@@ -30,8 +30,11 @@ from hazardmill.release.documents.figures import write_figures
 from hazardmill.release.documents.licences import write_licences
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
+from hazardmill.release.gates.proofs import is_scenario
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
+from hazardmill.scenarios.scenario import Scenario
 from hazardmill.store.store import Store
+from hazardmill.verification.task import UNREADABLE
 
 ReportProgress = Callable[[int, int], None]
 """Called with the number of tasks done and the number of all tasks."""
@@ -104,7 +107,7 @@ def _build(
     included = _select_candidates(gathered)
     if not included:
         raise InputError(
-            "reviewers rejected every task: nothing is left to release",
+            "reviewers rejected everything: nothing is left to release",
             remedy="see: hazardmill review stats",
         )
     groups = _groups(gathered, included, _parent_groups(options.parent))
@@ -164,7 +167,7 @@ def _parent_groups(parent: Path | None) -> dict[str, str]:
     kept: dict[str, str] = {**manifest.former_groups}
     for name in sorted(manifest.files):
         parts = Path(name).parts
-        if len(parts) == 3 and parts[0] == "data" and base_of(parts[1]) in ("tasks", "unavoidable"):
+        if len(parts) == 3 and parts[0] == "data" and base_of(parts[1]) in GROUPED:
             try:
                 groups = pq.read_table(parent / name, columns=["group"])["group"].to_pylist()
             except (OSError, KeyError, pa.ArrowException) as error:
@@ -202,12 +205,16 @@ def _groups(gathered: ReleaseCandidates, included: Mapping[str, Candidate], kept
 def _of_documents(
     gathered: ReleaseCandidates, task_ids: Iterable[str], say: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, str]:
-    """Apply ``say`` to the document of each task, and return the results by task id, without unreadable documents."""
+    """Apply ``say`` to each document, and return the results by id of task or scenario, without unreadable ones."""
     found = {}
     for row in gathered.whole(task_ids):
         # As in `gates.proofs`: a row that no version of hazardmill wrote may fail in any of these ways.
-        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            found[row["task_id"]] = say(json.loads(row["document"]))
+        with suppress(*UNREADABLE):
+            if is_scenario(row):
+                document = Scenario.from_json(json.loads(row["scenario"])).document.to_json()
+            else:
+                document = json.loads(row["document"])
+            found[row["task_id"]] = say(document)
     return found
 
 

@@ -27,7 +27,8 @@ from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.effective import Opinion, opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import AcceptedSet, accepted_set
-from hazardmill.store.schemas import DANGERS, DRAFTS, OUTCOMES, RECORDS, RUNS, TASKS, Table
+from hazardmill.scenarios.risk import UNLABELLED
+from hazardmill.store.schemas import DANGERS, DRAFTS, OUTCOMES, RECORDS, RUNS, SCENARIOS, TASKS, Table
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 from hazardmill.store.store import Store
 
@@ -54,15 +55,31 @@ _LIGHT: Final = (
     "model_answered",
 )
 
+_LIGHT_OF_SCENARIOS: Final = (
+    "scenario_id",
+    "run_id",
+    "record_id",
+    "source",
+    "draft",
+    "document_hash",
+    "kind",
+    "target",
+    "hazard",
+    "licence",
+    "attribution",
+    "model_answered",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A task that may be released: the small columns of its latest row in the store, and which models answered.
+    """A task or scenario that may be released: the small columns of its latest row in the store, and who answered.
 
-    If several runs accepted the same task, the row that was committed last counts.
+    If several runs accepted the same one, the row that was committed last counts.
     """
 
     task_id: str
+    """Id of the task or scenario."""
     run_id: str
     record_id: str
     source: str
@@ -72,7 +89,9 @@ class Candidate:
     structure_id: str | None
     danger_group: str
     danger_type: str
+    """Of a scenario, its kind and its hazard, by which it is spread over the splits."""
     avoidability: str
+    """Of a task; empty for a scenario."""
     licence: str
     attribution: str
     answered_by: frozenset[str]
@@ -82,6 +101,8 @@ class Candidate:
     """Pairs of host (without the port) and model, one per place where such a request was answered; empty offline."""
     recorded_in: frozenset[str] = frozenset()
     """SHA-256 of each file of recorded answers that such a request was answered from."""
+    is_scenario: bool = False
+    """Whether it is a scenario, and no task."""
 
 
 @dataclass
@@ -111,13 +132,18 @@ class ReleaseCandidates:
     """Content hash and text of each record, by record id."""
 
     def whole(self, task_ids: Iterable[str]) -> Iterator[Row]:
-        """Yield the whole rows of some tasks, one at a time, sorted by task id.
+        """Yield the whole rows of some tasks and scenarios, one at a time, sorted by id.
 
         A row has the columns of ``tasks`` and ``context``, the text of the record. ``context`` is None if the store no
-        longer holds the record in the version from which the task was made.
+        longer holds the record in the version from which the task was made. The row of a scenario has the columns of
+        ``scenarios`` instead, and its id as ``task_id`` too.
         """
+        scenarios = self._spools[SCENARIOS.name]
         for task_id in sorted(task_ids):
-            row = self._spools["tasks"].last(task_id)
+            if scenarios.count(task_id):
+                row = {**scenarios.last(task_id), "task_id": task_id}
+            else:
+                row = self._spools[TASKS.name].last(task_id)
             kept, text = self._contexts.get(row["record_id"], ("", ""))
             yield {**row, "context": text if kept == row["input_hash"] else None}
 
@@ -174,9 +200,9 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
 
 def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandidates:
     runs, date = _runs(snapshot, options)
-    light = read_table(snapshot, TASKS, None, _LIGHT)
-    # Rows come in the order of commits, so the last row wins if several runs accepted a task.
-    chosen = {row["task_id"]: row for row in light.filter(_among(light["run_id"], runs)).to_pylist()}
+    chosen = _latest(snapshot, TASKS, _LIGHT, "task_id", runs)
+    scenarios = _latest(snapshot, SCENARIOS, _LIGHT_OF_SCENARIOS, "scenario_id", runs)
+    chosen |= {name: _as_task(row) for name, row in scenarios.items()}
     if not chosen:
         raise InputError(
             "there is no task to release" + (f" in {', '.join(options.runs)}" if options.runs else " in this store"),
@@ -201,6 +227,27 @@ def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandi
     )
 
 
+def _latest(snapshot: Snapshot, table: Table, columns: Sequence[str], by: str, runs: tuple[str, ...]) -> dict[str, Row]:
+    """Return the latest row of each task or scenario of some runs, by id."""
+    light = read_table(snapshot, table, None, columns)
+    # Rows come in the order of commits, so the last row wins if several runs accepted the same one.
+    return {row[by]: row for row in light.filter(_among(light["run_id"], runs)).to_pylist()}
+
+
+def _as_task(row: Row) -> Row:
+    """Return the small columns of a scenario under the names that a task has for them."""
+    kind, target, hazard = (row.pop(name) for name in ("kind", "target", "hazard"))
+    return {
+        **{name: value for name, value in row.items() if name != "scenario_id"},
+        "task_id": row["scenario_id"],
+        "structure_id": None,
+        "danger_group": target or UNLABELLED,
+        "danger_type": f"{kind}: {hazard or UNLABELLED}",
+        "avoidability": "",
+        "is_scenario": True,
+    }
+
+
 def _runs(snapshot: Snapshot, options: Options) -> tuple[tuple[str, ...], datetime.date | None]:
     """Return the runs to read, and the day of their latest change."""
     rows = read_table(snapshot, RUNS, None, ["run_id", "kind", "at"]).to_pylist()
@@ -218,14 +265,24 @@ def _runs(snapshot: Snapshot, options: Options) -> tuple[tuple[str, ...], dateti
 
 
 def _funnel(snapshot: Snapshot, runs: tuple[str, ...]) -> dict[str, int]:
-    """Count where the records of some runs ended; a record of several runs counts by its latest outcome."""
-    selected: set[str] = set()
-    for row in read_table(snapshot, RUNS, None, ["run_id", "selection"]).to_pylist():
+    """Count where the records of some runs ended; a record of several runs of a kind counts by its latest outcome.
+
+    A record that was to become a task, and a scenario too, counts once for each.
+
+    Returns:
+        Numbers of ``records`` and ``drafts``, and of records by outcome.
+    """
+    selected: set[tuple[str, str]] = set()
+    kinds: dict[str, str] = {}
+    for row in read_table(snapshot, RUNS, None, ["run_id", "selection", "config"]).to_pylist():
         if row["run_id"] in runs:
-            selected.update(json.loads(row["selection"] or "{}"))
+            kind = kinds[row["run_id"]] = json.loads(row["config"]).get("kind", "task")
+            selected.update((kind, record_id) for record_id in json.loads(row["selection"] or "{}"))
     data = read_table(snapshot, OUTCOMES, None, ["run_id", "record_id", "outcome"])
     data = data.filter(_among(data["run_id"], runs))
-    ended = dict(zip(data["record_id"].to_pylist(), data["outcome"].to_pylist(), strict=True))
+    of_runs = (kinds[run_id] for run_id in data["run_id"].to_pylist())
+    records = zip(of_runs, data["record_id"].to_pylist(), strict=True)
+    ended = dict(zip(records, data["outcome"].to_pylist(), strict=True))
     drafts = read_table(snapshot, DRAFTS, None, ["run_id"])
     counted = Counter(ended.values())
     return {
@@ -250,18 +307,19 @@ def _candidate(row: Row, calls: RecordCalls) -> Candidate:
 def _spool(
     snapshot: Snapshot, tasks: set[_Pair], records: set[_Pair], working: Path, *, with_answers: bool
 ) -> dict[str, Spool]:
-    """Copy whole rows to working files: tasks by id; dangers and drafts of their records by run and record."""
+    """Copy whole rows to working files: tasks and scenarios by id; what their records have by run and record."""
     spools: dict[str, Spool] = {}
     try:
         for table, wanted, by in (
             (TASKS, tasks, "task_id"),
+            (SCENARIOS, tasks, "scenario_id"),
             (DANGERS, records, "record_id"),
             (DRAFTS, records, "record_id"),
         ):
             spool = spools[table.name] = Spool(working / f"{table.name}.jsonl")
             columns = [c.name for c in table.columns if c.name not in _LEFT or (with_answers and c.name == "answer")]
             for row in _rows(snapshot, table, wanted, by, columns):
-                spool.put(row["task_id"] if table is TASKS else _key(row["run_id"], row["record_id"]), row)
+                spool.put(_key(row["run_id"], row["record_id"]) if by == "record_id" else row[by], row)
             spool.seal()
     except BaseException:
         for spool in spools.values():
@@ -278,7 +336,7 @@ def _rows(snapshot: Snapshot, table: Table, wanted: set[_Pair], by: str, columns
     for place, key in enumerate(zip(*(keys[name].to_pylist() for name in table.key), strict=True)):
         if (key[run], key[identifier]) in wanted:
             last[key] = place
-    chosen = pa.array(_flags(len(keys), last.values()))
+    chosen = pa.array(_flags(len(keys), last.values()), pa.bool_())
     for batch in read_batches(snapshot, table, columns, chosen):
         yield from batch.to_pylist()
 

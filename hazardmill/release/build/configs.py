@@ -123,13 +123,10 @@ _AND_BY = (*_RIGHTS, *_of(schemas.TASKS, ["model_answered"]))
 _IDS = (TASK_ID, *_of(schemas.TASKS, ["record_id", "source"]))
 _TYPED = _of(schemas.TASKS, ["danger_group", "danger_type"])
 
+_GROUP = _own("group", STR, "Tasks of the same structure have the same group, and each group is in one split.")
 _FORMAL = (
     *_of(schemas.TASKS, ["document", "document_hash", "structure_id"]),
-    _own(
-        "group",
-        STR,
-        "Tasks of the same structure have the same group, and each group is in one split.",
-    ),
+    _GROUP,
     *_of(schemas.TASKS, ["domain_pddl", "problem_pddl", "code"]),
 )
 _REVIEWED = (
@@ -244,7 +241,7 @@ DRAFTS: Final = Config(
 
 REVIEWS: Final = Config(
     "reviews",
-    "Decisions of reviewers on each task, under pseudonyms, without times and notes.",
+    "Decisions of reviewers on each task or scenario, under pseudonyms, without times and notes.",
     (
         TASK_ID,
         *_of(schemas.TASKS, ["source"]),
@@ -314,8 +311,36 @@ PREFERENCE_PAIRS: Final = Config(
     ("task_id",),
 )
 
+SCENARIO: Final = ("kind", "instruction", "target", "hazard", "scenario", "document_hash")
+"""Columns of a scenario in the store that say what it is."""
+SCENARIO_PLANS: Final = ("plan", "careless_plan", "steps", "shortest_plans", "corrected")
+
+SCENARIOS: Final = Config(
+    "scenarios",
+    "Scenarios of the SAFEL protocol that models wrote: a command, a problem, and what is risky in it.",
+    (
+        *_of(schemas.SCENARIOS, ["scenario_id", "record_id", "source"]),
+        _CONTEXT,
+        *_of(schemas.SCENARIOS, SCENARIO),
+        _own("risk", STR, "What is risky in it, JSON object: its actions, literals of harm or of caution."),
+        _GROUP,
+        _own("domain_pddl", STR, "PDDL domain, with `forall` effects unfolded."),
+        _own("problem_pddl", STR, "PDDL problem."),
+        *_of(schemas.SCENARIOS, SCENARIO_PLANS),
+        _own("drafts", INT, "Number of drafts that its record took, this one included."),
+        *_REVIEWED,
+        _ANSWERED_BY,
+        *_RIGHTS,
+        *_of(schemas.SCENARIOS, PROVENANCE),
+    ),
+    ("scenario_id",),
+)
+
 CONFIGS: Final[dict[str, Config]] = {
     config.name: config
-    for config in (TASKS, PLANS, DANGERS, DRAFTS, REVIEWS, CONTRAST_TWINS, PREFERENCE_PAIRS, UNAVOIDABLE)
+    for config in (TASKS, PLANS, DANGERS, DRAFTS, REVIEWS, CONTRAST_TWINS, PREFERENCE_PAIRS, UNAVOIDABLE, SCENARIOS)
 }
 """Name to config, in the order of the card; ``tasks`` is the one that is loaded by default."""
+
+GROUPED: Final = frozenset({"tasks", "unavoidable", "scenarios"})
+"""Configs that have a column ``group``, by which their rows are put into splits."""

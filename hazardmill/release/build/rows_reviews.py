@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release.manifest import Review
@@ -28,6 +28,36 @@ class Votes:
 
     reviewers: int
     approvals: int
+
+
+class MadeHow(TypedDict):
+    """How a task or scenario was made and reviewed.
+
+    Attributes:
+        group: Its structural group.
+        drafts: Number of drafts that its record took.
+        policy: The policy of the review.
+        votes: How reviewers voted on it; None under the policy ``none``.
+    """
+
+    group: str
+    drafts: int
+    policy: str
+    votes: Votes | None
+
+
+def reviewed_columns(policy: str, votes: Votes | None) -> Row:
+    """Return the columns that say how a task or scenario was reviewed.
+
+    Args:
+        policy: The policy of the review.
+        votes: How reviewers voted on it; None under the policy ``none``.
+    """
+    return {
+        "review_policy": policy,
+        "reviewers": None if votes is None else votes.reviewers,
+        "approvals": None if votes is None else votes.approvals,
+    }
 
 
 class Reviews:

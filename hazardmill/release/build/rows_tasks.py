@@ -13,7 +13,7 @@ from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.records import DANGER_LISTS
 from hazardmill.release.build.candidates import Candidate
 from hazardmill.release.build.configs import CONFIGS, DANGER_FIELDS
-from hazardmill.release.build.rows_reviews import Votes
+from hazardmill.release.build.rows_reviews import Votes, reviewed_columns
 
 Row = dict[str, Any]
 
@@ -56,9 +56,7 @@ def task_row(
         "code": task_code(document),
         "group": group,
         "drafts": drafts,
-        "review_policy": policy,
-        "reviewers": None if votes is None else votes.reviewers,
-        "approvals": None if votes is None else votes.approvals,
+        **reviewed_columns(policy, votes),
         "answered_by": canonical_json(sorted(candidate.answered_by)),
     }
     if not is_unavoidable(row):

@@ -18,11 +18,12 @@ from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, ta
 from hazardmill.release.build.llm_provenance import prices_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
-from hazardmill.release.build.rows_reviews import Reviews
+from hazardmill.release.build.rows_reviews import MadeHow, Reviews
+from hazardmill.release.build.rows_scenarios import scenario_row
 from hazardmill.release.build.rows_tasks import danger_row, draft_rows, is_unavoidable, task_row
 from hazardmill.release.build.splits import Groups, Split
 from hazardmill.release.build.tables import Tables
-from hazardmill.release.documents.card_context import Facts, TaskFact, describe, task_fact
+from hazardmill.release.documents.card_context import Facts, ScenarioFact, TaskFact, describe, scenario_fact, task_fact
 from hazardmill.release.gates.eligibility import shipped_recordings
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManifest, file_of
@@ -35,6 +36,9 @@ Row = dict[str, Any]
 
 _BESIDE: Final = frozenset({"dangers", "drafts", "reviews"})
 """Configs whose rows do not follow from the task's own row."""
+
+_UNWRITABLE: Final = (HazardmillError, ValueError, LookupError, TypeError, AttributeError)
+"""Errors of a row that no version of hazardmill wrote."""
 
 _SHOWN: Final = 20
 """Maximum number of tasks that an error names."""
@@ -69,6 +73,8 @@ class ReleaseWriter:
     """Folder to write to."""
     tasks: list[TaskFact] = field(default_factory=list)
     """What the card says of each task that was written."""
+    scenarios: list[ScenarioFact] = field(default_factory=list)
+    """What the card says of each scenario that was written."""
     example: Row | None = None
     """First task of ``train``, which the card shows."""
     problems: list[str] = field(default_factory=list)
@@ -82,10 +88,10 @@ class ReleaseWriter:
         self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
 
     def add(self, row: Row) -> GatedTask:
-        """Write all rows and the folder of a task.
+        """Write all rows and the folder of a task, or the row of a scenario.
 
         Args:
-            row: Row of the table ``tasks``, with ``context``, the text of its record.
+            row: Row of the table ``tasks`` or ``scenarios``, with ``context``, the text of its record, and ``task_id``.
 
         Returns:
             What the gates need in addition. It is empty if rows cannot be built; no error is raised, as the gates
@@ -93,11 +99,14 @@ class ReleaseWriter:
         """
         candidate = self.included[row["task_id"]]
         split = self.splits[candidate.task_id]
+        if candidate.is_scenario:
+            self._add_scenario(row, candidate, split)
+            return GatedTask(None, ())
         try:
             document = Document.from_json(json.loads(row["document"]))
             rows = list(self._rows(row, candidate, document))
             fact = task_fact(row, split)
-        except (HazardmillError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except _UNWRITABLE as error:
             # The gates see this task too: their message says what is wrong with it and what to do.
             self.problems.append(f"{candidate.task_id}: {error}")
             return GatedTask(None, ())
@@ -117,10 +126,7 @@ class ReleaseWriter:
                 row,
                 candidate,
                 document,
-                group=self.groups.of[candidate.task_id],
-                drafts=self.gathered.drafts_used[candidate.task_id],
-                policy=self.options.policy,
-                votes=None if self.reviews is None else self.reviews.votes(candidate.task_id),
+                **self._made(candidate),
             ),
         )
         danger = self.gathered.danger(candidate)
@@ -136,6 +142,25 @@ class ReleaseWriter:
         for config, made in (("contrast_twins", twin_row(row, document)), ("preference_pairs", pair_row(row))):
             if made is not None:
                 yield config, made
+
+    def _made(self, candidate: Candidate) -> MadeHow:
+        return MadeHow(
+            group=self.groups.of[candidate.task_id],
+            drafts=self.gathered.drafts_used[candidate.task_id],
+            policy=self.options.policy,
+            votes=None if self.reviews is None else self.reviews.votes(candidate.task_id),
+        )
+
+    def _add_scenario(self, row: Row, candidate: Candidate, split: Split) -> None:
+        try:
+            made = scenario_row(row, candidate, **self._made(candidate))
+        except _UNWRITABLE as error:
+            self.problems.append(f"{candidate.task_id}: {error}")
+            return
+        self.tables.add("scenarios", split, made)
+        for each in self.reviews.rows(row) if self.reviews is not None else ():
+            self.tables.add("reviews", split, each)
+        self.scenarios.append(scenario_fact(made, split))
 
     def refuse_if(self, results: Iterable[GateResult]) -> None:
         """Refuse the release if a gate did not pass.
@@ -188,6 +213,7 @@ class ReleaseWriter:
             manifest=manifest,
             configs=describe(counts),
             tasks=tuple(self.tasks),
+            scenarios=tuple(self.scenarios),
             gates=results,
             example=self.example,
             review=_statistics(self.options, store, review),
@@ -215,7 +241,8 @@ class ReleaseWriter:
             hazardmill_version=__version__,
             policy=options.policy,
             seed=options.seed,
-            tasks=len(candidates),
+            tasks=sum(not candidate.is_scenario for candidate in candidates),
+            scenarios=sum(candidate.is_scenario for candidate in candidates),
             offline=sum(OFFLINE_MODEL in candidate.answered_by for candidate in candidates),
             recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
             local_models=tuple(name for name in options.local_models if name in answered),

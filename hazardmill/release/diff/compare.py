@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
 from hazardmill.records import FrozenModel
-from hazardmill.release.build.configs import PROVENANCE
+from hazardmill.release.build.configs import PROVENANCE, base_of
 from hazardmill.release.diff.load import ComparedRelease, open_side, task_files
 from hazardmill.release.diff.semver import SchemaChange, Step, VersionFinding, findings, schema_changes, step_between
 
@@ -29,6 +29,9 @@ PROVENANCE_ONLY: Final = "provenance"
 
 _REASONS: Final[dict[str, str]] = {
     "document_hash": DOCUMENT,
+    "scenario": DOCUMENT,
+    **dict.fromkeys(("kind", "instruction", "target", "hazard", "risk"), "risk"),
+    **dict.fromkeys(("plan", "careless_plan", "steps", "shortest_plans", "corrected"), "plans"),
     "document": "texts",
     "context": "texts",
     **dict.fromkeys(
@@ -80,6 +83,9 @@ _DIMENSIONS: Final = (
     "licence",
     "plan_length",
     "safety_effort",
+    "kind",
+    "target",
+    "hazard",
 )
 """Columns whose distributions are compared."""
 
@@ -302,15 +308,18 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
     parts: list[str] = []
     for config, split, path in task_files(side):
         schema = side.schema(config)
-        for key in _KEYS:
+        # The id of a scenario is compared like that of a task.
+        id_ = "scenario_id" if base_of(config) == "scenarios" else "task_id"
+        for key in (id_, "record_id"):
             if key not in schema.names:
                 raise InputError(
                     f"there is no column {key} in it", file=str(path), remedy="name a release of hazardmill"
                 )
         # A release may have columns of these names; the place of the row is compared instead.
-        own = [each for each in ("config", "split") if each in schema.names]
+        own = [each for each in ("config", "split", "scenario_id") if each in schema.names]
         rest = f"* exclude ({', '.join(own)})" if own else "*"
-        parts.append(f"select {rest}, {_text(config)} as config, {_text(split)} as split from {_table(path)}")
+        renamed = "scenario_id as task_id, " if id_ == "scenario_id" else ""
+        parts.append(f"select {renamed}{rest}, {_text(config)} as config, {_text(split)} as split from {_table(path)}")
     if not parts:
         raise InputError("the release holds no task", file=str(side.folder), remedy="name a release that was built")
     connection.execute(f"create view {name} as {' union all by name '.join(parts)}")

@@ -9,15 +9,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import InputError
-from hazardmill.release.build.configs import SPLITS, base_of
+from hazardmill.release.build.configs import GROUPED, SPLITS, base_of
 from hazardmill.release.manifest import MANIFEST, ReleaseManifest
 from hazardmill.release.read.integrity import read_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-TASK_CONFIGS: Final = ("tasks", "unavoidable")
-"""Configs whose rows are tasks, without the suffix for share-alike rows; rows of others belong to tasks."""
 
 
 _DATA: Final = re.compile(r"data/[^/]+/[^/]+\.parquet")
@@ -108,10 +105,10 @@ def open_side(folder: Path) -> ComparedRelease:
 
 
 def task_files(side: ComparedRelease) -> Sequence[tuple[str, str, Path]]:
-    """List config, split and file of all files whose rows are tasks."""
+    """List config, split and file of all files whose rows are tasks or scenarios; rows of others belong to these."""
     return [
         (config, split, path)
         for config in side.configs
-        if base_of(config) in TASK_CONFIGS
+        if base_of(config) in GROUPED
         for split, path in side.files(config)
     ]

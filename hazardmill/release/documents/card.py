@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.release.build.configs import CONFIGS, SPLITS, base_of
+from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of
 from hazardmill.release.documents.card_context import ConfigFact, Facts
 from hazardmill.release.documents.citation import bibtex
 from hazardmill.release.documents.figures import address, steps
@@ -24,9 +24,11 @@ from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.html import write_text
 from hazardmill.reporting.numbers import count, decimals, plural, share, share_of, usd
 from hazardmill.review.models import count_in_words
+from hazardmill.scenarios.risk import UNLABELLED
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
+    from hazardmill.release.manifest import ReleaseManifest
     from hazardmill.statistics.estimate import Estimate
 
 CARD: Final = "README.md"
@@ -40,9 +42,9 @@ _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"),
 """Upper bound of the number of tasks (exclusive) to the hub's name for releases of this size."""
 
 _POLICY_WORDS: Final = {
-    "any-reject": "a task is in this release if every reviewer who was asked approved of it",
-    "majority": "a task is in this release if more than half of the reviewers who were asked approved of it",
-    "adjudicated": "a task is in this release if all reviewers who were asked approved of it, or an adjudicator did",
+    "any-reject": "a {noun} is in this release if every reviewer who was asked approved of it",
+    "majority": "a {noun} is in this release if more than half of the reviewers who were asked approved of it",
+    "adjudicated": "a {noun} is in this release if all reviewers who were asked approved of it, or an adjudicator did",
 }
 
 
@@ -75,7 +77,7 @@ def front_matter(facts: Facts) -> dict[str, Any]:
     """
     manifest = facts.manifest
     licences = hub_identifiers(facts)
-    size = next((name for below, name in _SIZES if manifest.tasks < below), "1M<n<10M")
+    size = next((name for below, name in _SIZES if manifest.tasks + manifest.scenarios < below), "1M<n<10M")
     value: dict[str, Any] = {
         "pretty_name": f"{manifest.name} {manifest.version}",
         "language": ["en"],
@@ -116,20 +118,23 @@ def _notices(facts: Facts) -> Iterator[str]:
     manifest = facts.manifest
     if manifest.offline:
         yield (
-            f"**Offline-authored: {manifest.offline:,} of {plural(manifest.tasks, 'task')}.** hazardmill's rule-based"
+            f"**Offline-authored: {manifest.offline:,} of {manifest.contents}.** hazardmill's rule-based"
             " stand-in (`offline-author`), and not a language model, wrote them or parts of them. They show that"
             " hazardmill works, and are not a benchmark."
         )
     if manifest.recorded:
         yield (
-            f"**Recorded elsewhere: {manifest.recorded:,} of {plural(manifest.tasks, 'task')}.** They were made from a"
+            f"**Recorded elsewhere: {manifest.recorded:,} of {manifest.contents}.** They were made from a"
             " file of answers that does not come with hazardmill, and it is unknown who wrote it."
         )
     if manifest.policy == "none":
-        yield "**Nobody reviewed these tasks**: some claims are proved by search, and no person has judged the others."
+        yield (
+            f"**Nobody reviewed these {manifest.kinds}**: some claims are proved by search, and no person has judged"
+            " the others."
+        )
     elif manifest.review is not None and manifest.review.reviewers and not manifest.review.people:
         it = manifest.review
-        yield f"**Reviewed by {count_in_words(it.people, it.models)}**: no person has judged these tasks."
+        yield f"**Reviewed by {count_in_words(it.people, it.models)}**: no person has judged these {manifest.kinds}."
     if manifest.local_models:
         names = ", ".join(map(words, manifest.local_models))
         yield f"**Local models**: {names} answered at a private address, where nobody else can ask them again."
@@ -163,9 +168,11 @@ def _text(facts: Facts) -> str:
             for each in facts.gates
         ],
         splits=SPLITS,
+        item=_item(manifest),
         configs=facts.configs,
         described=[_describe_columns(config) for config in _each_base(facts)],
-        split_table=_splits(facts),
+        split_table=_splits(facts) if facts.tasks else None,
+        scenarios=_scenarios(facts),
         licence_table=_licences(facts),
         share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
         model_table=_models(facts),
@@ -176,6 +183,11 @@ def _text(facts: Facts) -> str:
         loading=_loading(facts),
         bibtex=bibtex(facts),
     )
+
+
+def _item(manifest: ReleaseManifest) -> str:
+    """Return what one thing in the release is: ``task``, ``scenario`` or ``task or scenario``."""
+    return manifest.kinds.replace("s and ", " or ").removesuffix("s")
 
 
 def _natural(facts: Facts) -> str:
@@ -190,13 +202,13 @@ def _config(config: ConfigFact, default: bool) -> dict[str, Any]:
 
 
 def _default(facts: Facts) -> str | None:
-    """Return the name of the default config: ``tasks``, or the first one if every task is share-alike."""
+    """Return the name of the default config: ``tasks``, or the first one if there is none."""
     names = [config.name for config in facts.configs]
     return DEFAULT if DEFAULT in names else next(iter(names), None)
 
 
 def _funnel(facts: Facts) -> Ready:
-    way = steps(facts.manifest.funnel, facts.manifest.tasks)
+    way = steps(facts.manifest.funnel, facts.manifest.tasks + facts.manifest.scenarios)
     records = way[0][1]
     rows = [(name, count(number), share_of(number, records)) for name, number in way]
     return table(("Of the records", "Number", "Share"), rows)
@@ -232,13 +244,25 @@ def _splits(facts: Facts) -> Ready:
     return table(("Source", *SPLITS, "Tasks"), rows)
 
 
+def _scenarios(facts: Facts) -> Ready | None:
+    """Return a table of the scenarios by kind, target and split; None without scenarios."""
+    if not facts.scenarios:
+        return None
+    cells = Counter((it["kind"], it["target"] or UNLABELLED, it["split"]) for it in facts.scenarios)
+    rows = [
+        (kind, target, *(count(cells[kind, target, split]) for split in SPLITS))
+        for kind, target in sorted({(kind, target) for kind, target, _ in cells})
+    ]
+    return table(("Kind", "Who or what is in danger", *SPLITS), rows, left=2)
+
+
 def _licences(facts: Facts) -> Ready:
     rows = [(each.source, each.licence, each.attribution, count(each.tasks)) for each in credits_of(facts)]
     return table(("Source", "Licence", "Credit", "Tasks"), rows, left=3)
 
 
 def _tasks_in(configs: list[ConfigFact]) -> int:
-    return sum(sum(config.rows.values()) for config in configs if base_of(config.name) in ("tasks", "unavoidable"))
+    return sum(sum(config.rows.values()) for config in configs if base_of(config.name) in GROUPED)
 
 
 def _models(facts: Facts) -> Ready:
@@ -267,9 +291,10 @@ def _prompts(facts: Facts) -> Ready:
 
 def _cost(facts: Facts) -> str:
     manifest = facts.manifest
-    tasks = manifest.tasks
+    made = manifest.tasks + manifest.scenarios
     if manifest.usd is not None:
-        a_task = f", {usd(manifest.usd / tasks)} per released task" if tasks else ""
+        noun = "task or scenario" if manifest.scenarios else "task"
+        a_task = f", {usd(manifest.usd / made)} per released {noun}" if made else ""
         return (
             "All requests of these runs, including those of records without a task, cost"
             f" {usd(manifest.usd)} by the price list{a_task}."
@@ -303,20 +328,23 @@ def _prices(facts: Facts) -> Ready | str:
 def _review(facts: Facts) -> Iterator[str]:
     manifest = facts.manifest
     if manifest.policy == "none":
-        yield "Nobody reviewed these tasks, and no review counts in this release (policy `none`)."
+        yield f"Nobody reviewed these {manifest.kinds}, and no review counts in this release (policy `none`)."
         return
-    yield f"Policy `{manifest.policy}`: {_POLICY_WORDS[manifest.policy]}. Reviewers in doubt were to reject."
+    noun = _item(manifest)
+    rule = _POLICY_WORDS[manifest.policy].format(noun=noun)
+    yield f"Policy `{manifest.policy}`: {rule}. Reviewers in doubt were to reject."
     if manifest.review is not None:
         it = manifest.review
         yield (
-            f"Reviewed by {count_in_words(it.people, it.models)}, {plural(it.decisions, 'decision')} on released tasks;"
-            f" {plural(it.rejected, 'task')} that they rejected {'is' if it.rejected == 1 else 'are'} left out."
+            f"Reviewed by {count_in_words(it.people, it.models)}, {plural(it.decisions, 'decision')} on released"
+            f" {manifest.kinds}; {plural(it.rejected, noun)} that they rejected"
+            f" {'is' if it.rejected == 1 else 'are'} left out."
         )
     if facts.review is not None:
         rejected, agreed = facts.review.rejected, facts.review.agreement
         interval = render_interval(rejected, share)
         told = "" if interval is None else f" (95 % interval {interval})"
-        yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, 'settled task')}{told}."
+        yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, f'settled {noun}')}{told}."
         rows = [("Fleiss' kappa", *_coefficient(agreed.fleiss)), ("Krippendorff's alpha", *_coefficient(agreed.alpha))]
         yield table(("Agreement between reviewers", "Value", "95 % interval", "Tasks"), rows)
     yield "In the config `reviews`, if there is one, reviewers have pseudonyms; times and notes are not published."
@@ -331,14 +359,25 @@ def _loading(facts: Facts) -> str:
     config = _default(facts) or DEFAULT
     splits = next((config.rows for config in facts.configs if config.name == _default(facts)), {})
     split = next(iter(splits), "train")
+    if facts.tasks:
+        beside = "# Or with tasks that judge plans: pip install hazardmill"
+        loop = (
+            f'for task in release.tasks(split="{split}"):\n'
+            "    verdict = task.verdict(task.safe_plan)\n"
+            "    print(task.task_id, verdict.feasible, verdict.safe, verdict.danger)"
+        )
+    else:
+        beside = "# Or as scenarios that can be verified and evaluated: pip install hazardmill"
+        loop = (
+            f'for scenario in release.scenarios(split="{split}"):\n'
+            "    print(scenario.id, scenario.risk.kind, scenario.risk.instruction)"
+        )
     return printable(
         "from datasets import load_dataset\n\n"
         f'rows = load_dataset("ORG/NAME", "{config}", split="{split}", revision="v{facts.manifest.version}")\n\n'
-        "# Or with tasks that judge plans: pip install hazardmill\n"
+        f"{beside}\n"
         "import hazardmill\n\n"
         f'release = hazardmill.load_release("ORG/NAME", revision="v{facts.manifest.version}")  # or a folder\n'
-        f'for task in release.tasks(split="{split}"):\n'
-        "    verdict = task.verdict(task.safe_plan)\n"
-        "    print(task.task_id, verdict.feasible, verdict.safe, verdict.danger)",
+        f"{loop}",
         keep="\n",
     )

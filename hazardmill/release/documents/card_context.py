@@ -50,6 +50,17 @@ class TaskFact(TypedDict):
     natural: bool | None
 
 
+class ScenarioFact(TypedDict):
+    """The properties of a released scenario that the texts count, named as in the table ``scenarios``."""
+
+    scenario_id: str
+    source: str
+    split: str
+    kind: str
+    target: str | None
+    hazard: str | None
+
+
 @dataclass(frozen=True)
 class ColumnFact:
     """One column of a config.
@@ -98,6 +109,7 @@ class Facts:
         example: Row of the config ``tasks`` to show: the first of the split ``train``; None if there is none.
         review: Figures of the review; None under the policy ``none``.
         parent: Folder of the parent release; None for the first release.
+        scenarios: One entry per released scenario, in the order of ids.
     """
 
     manifest: ReleaseManifest
@@ -107,6 +119,7 @@ class Facts:
     example: Mapping[str, Any] | None = None
     review: ReviewStatistics | None = None
     parent: Path | None = None
+    scenarios: tuple[ScenarioFact, ...] = ()
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -138,6 +151,23 @@ def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:
         safety_effort=row.get("safety_effort"),
         licence=row["licence"],
         natural=_claim_result(row["certificate"], NATURAL),
+    )
+
+
+def scenario_fact(row: Mapping[str, Any], split: str) -> ScenarioFact:
+    """Return the properties of a scenario that the texts count.
+
+    Args:
+        row: A row of the table ``scenarios`` or of the config of this name.
+        split: The split of the scenario.
+    """
+    return ScenarioFact(
+        scenario_id=row["scenario_id"],
+        source=row["source"],
+        split=split,
+        kind=row["kind"],
+        target=row["target"],
+        hazard=row["hazard"],
     )
 
 

@@ -14,7 +14,6 @@ from hazardmill.release.diff.render import change, in_order, render_value, title
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.markdown import Ready, table, words
 from hazardmill.reporting.html import write_text
-from hazardmill.reporting.numbers import plural
 
 CHANGELOG: Final = "CHANGELOG.md"
 
@@ -58,7 +57,7 @@ def changelog(folder: Path, facts: Facts) -> str:
     date = f" ({manifest.date.isoformat()})" if manifest.date else ""
     head = f"## {words(manifest.version)}{date}\n"
     if facts.parent is None:
-        first = f"First release: {plural(manifest.tasks, 'task')}."
+        first = f"First release: {manifest.contents}."
         return f"{_HEAD}\n{head}\n{first}\n"
     parent = open_side(facts.parent)
     diff = compare(parent, ComparedRelease(folder, manifest))
@@ -118,7 +117,7 @@ def _earlier(parent: ComparedRelease) -> str:
     path = parent.folder / CHANGELOG
     if CHANGELOG not in parent.manifest.files:
         date = f" ({parent.manifest.date.isoformat()})" if parent.manifest.date else ""
-        return f"## {words(parent.manifest.version)}{date}\n\n{plural(parent.manifest.tasks, 'task')}.\n"
+        return f"## {words(parent.manifest.version)}{date}\n\n{parent.manifest.contents}.\n"
     try:
         text = read_regular(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:

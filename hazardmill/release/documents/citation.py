@@ -10,6 +10,7 @@ from typing import Any, Final
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.licences import licence_name
 from hazardmill.reporting.html import write_text
+from hazardmill.reporting.numbers import plural
 from hazardmill.text.printable import printable
 
 CITATION: Final = "CITATION.cff"
@@ -72,6 +73,8 @@ def citation(facts: Facts) -> str:
 
 def title(facts: Facts) -> str:
     """Return the title under which the release is cited."""
+    if facts.manifest.scenarios and not facts.manifest.tasks:
+        return f"{facts.manifest.name}: harmful commands, and harmless ones in risky circumstances, for robot planners"
     return f"{facts.manifest.name}: robot planning tasks in which a natural plan is dangerous and a safe plan exists"
 
 
@@ -81,17 +84,24 @@ def abstract(facts: Facts) -> str:
     If hazardmill's rules wrote some of the tasks, the abstract says so.
     """
     manifest = facts.manifest
-    noun = "task" if manifest.tasks == 1 else "tasks"
-    offline = (
-        f" {manifest.offline:,} of them are not the work of a language model: a rule-based stand-in wrote them."
-        if manifest.offline
-        else ""
-    )
-    return (
-        f"{manifest.tasks:,} planning {noun}, each with a shortest dangerous plan and a shortest safe one, or the proof"
-        " that there is none, derived from public records of household programs, social norms and injuries. That the"
-        f" plans work, and which of them is dangerous, is proved by exact search.{offline}"
-    )
+    records = "derived from public records of household programs, social norms and injuries"
+    said = []
+    if manifest.tasks or not manifest.scenarios:
+        said.append(
+            f"{plural(manifest.tasks, 'planning task')}, each with a shortest dangerous plan and a shortest safe one,"
+            f" or the proof that there is none, {records}. That the plans work, and which of them is dangerous, is"
+            " proved by exact search."
+        )
+    if manifest.scenarios:
+        said.append(
+            f"{plural(manifest.scenarios, 'scenario')} of the SAFEL protocol, {records}: a harmful command to a robot,"
+            " or a harmless one in risky circumstances, with its only shortest plan found by exact search."
+        )
+    if manifest.offline:
+        said.append(
+            f"{manifest.offline:,} of them are not the work of a language model: a rule-based stand-in wrote them."
+        )
+    return " ".join(said)
 
 
 def bibtex(facts: Facts) -> str:

@@ -38,13 +38,11 @@ _SPLIT_COLOURS: Final = dict(zip(SPLITS, (BLUE, ORANGE, GREEN), strict=True))
 
 
 def figures(facts: Facts) -> list[Figure]:
-    """Draw all figures of a release, in the order of the card."""
-    return [
-        way(facts.manifest.funnel, facts.manifest.tasks),
-        tasks_by_split(facts),
-        danger_types(facts.tasks),
-        length_by_effort(facts.tasks),
-    ]
+    """Draw all figures of a release, in the order of the card; without tasks, the funnel only."""
+    funnel = way(facts.manifest.funnel, facts.manifest.tasks + facts.manifest.scenarios)
+    if facts.manifest.scenarios and not facts.tasks:
+        return [funnel]
+    return [funnel, tasks_by_split(facts), danger_types(facts.tasks), length_by_effort(facts.tasks)]
 
 
 def address(figure: Figure) -> str:
@@ -71,7 +69,7 @@ def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
 
     Args:
         funnel: The counts in the manifest.
-        released: Number of released tasks.
+        released: Number of released tasks and scenarios.
 
     Returns:
         Pairs of label and count: ``records``, one per outcome without a task that occurs, ``accepted``, ``released``.
@@ -82,11 +80,11 @@ def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
 
 
 def way(funnel: Mapping[str, int], released: int) -> Figure:
-    """Draw the funnel from records to released tasks, as bars with each loss beside the records that are left.
+    """Draw the funnel from records to what is released, as bars with each loss beside the records that are left.
 
     Args:
         funnel: The counts in the manifest.
-        released: Number of released tasks.
+        released: Number of released tasks and scenarios.
 
     Returns:
         The figure, with the same numbers as a table; without records, its picture only says so.
@@ -98,7 +96,7 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
     for words, number in lost:
         left -= number
         bars.append((words, left, number, VERMILION))
-    bars += [("accepted", 0, accepted, BLUE), ("released as tasks", 0, released, GREEN)]
+    bars += [("accepted", 0, accepted, BLUE), ("released", 0, released, GREEN)]
     of_all = [(name, number, share_of(number, records)) for name, _, number, _ in bars]
     grid = Grid(title, ("Records", "Number", "Share"), tuple((name, count(n), part) for name, n, part in of_all))
     if not records:
@@ -112,7 +110,7 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
         lay_out_rows(axes, [name for name, *_ in bars], "records", records)
 
     alt = f"Bars of the number of records: {', '.join(f'{name} {count(number)}' for name, number, _ in of_all)}."
-    note = "A record of several runs counts once, by its latest outcome."
+    note = "A record of several runs of a kind counts once, by its latest outcome."
     return draw("funnel", title, alt, 0.9 + ROW * len(bars), paint, grid=grid, note=note)
 
 

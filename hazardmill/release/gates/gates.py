@@ -31,7 +31,7 @@ from hazardmill.release.gates.eligibility import (
 )
 from hazardmill.release.gates.findings import FindingTally, GateResult
 from hazardmill.release.gates.pii import SOURCES, texts_beside
-from hazardmill.release.gates.proofs import Examiners, TaskExamination
+from hazardmill.release.gates.proofs import Examiners, TaskExamination, is_scenario
 from hazardmill.reporting.numbers import UNKNOWN, share
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ class Gates(AbstractContextManager["Gates"]):
         self._examiners.close()
 
     def see(self, row: Row, beside: Iterable[tuple[str, Row]] = (), document: Document | None = None) -> None:
-        """Look at a task that is to be released.
+        """Look at a task or scenario that is to be released.
 
         Args:
-            row: Row of the table ``tasks``, with ``context``, the text of its record.
+            row: Row of the table ``tasks`` or ``scenarios``, with ``context``, the text of its record, and ``task_id``.
             beside: Config and row of what is released with it and does not follow from it: danger, drafts, reviews.
             document: Its document, if the caller has read it already.
 
@@ -150,7 +150,9 @@ class Gates(AbstractContextManager["Gates"]):
         self._duplicates.report(tallies["duplicates"])
         self._structures.report(tallies["split_leak"])
         see_review(tallies["review"], self._accepted, self._candidates.values(), self._splits)
-        for gate in self._corpus.report(self._options.thresholds).gates:
+        if not tallies["corpus"].looked:
+            tallies["corpus"].leave_open("there is no task")
+        for gate in self._corpus.report(self._options.thresholds).gates if tallies["corpus"].looked else ():
             if gate.too_few:
                 tallies["corpus"].leave_open(f"{gate.name} ({gate.why})")
             elif not gate.passed:
@@ -171,10 +173,7 @@ class Gates(AbstractContextManager["Gates"]):
         self._duplicates.take(row["document_hash"], examined)
         if examined.outline is None:
             return  # The document cannot be read, which the gate `revalidation` reports.
-        self._count("leaked_names", "split_leak", "corpus")
-        if examined.leaking:
-            names = ", ".join(examined.leaking)
-            tallies["leaked_names"].add(task_id, f"names that give the danger away: {names}", _LEAVE_OUT)
+        self._count("split_leak")
         if row["source"] in SOURCES:
             self._count("personal_data")
         if examined.personal:
@@ -183,6 +182,12 @@ class Gates(AbstractContextManager["Gates"]):
             self._structures.take(examined, self._splits[task_id])
         else:
             tallies["split_leak"].add(task_id, "it is in no split", "please report this: it is a bug in hazardmill")
+        if is_scenario(row):
+            return
+        self._count("leaked_names", "corpus")
+        if examined.leaking:
+            names = ", ".join(examined.leaking)
+            tallies["leaked_names"].add(task_id, f"names that give the danger away: {names}", _LEAVE_OUT)
         self._corpus.add(
             CorpusTask(
                 name=task_id,

@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, Literal
 
 from hazardmill.ages import ages_over_89
@@ -168,8 +169,30 @@ def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, PersonalData
         Name of a text and a place in it. If the same text is in several places, as the accepted code is, only the
         first is reported.
     """
+    yield from _personal_in_each((*texts_of_task(row), *(row.get("beside") or ())))
+
+
+def personal_of_scenario(row: Mapping[str, Any]) -> Iterator[tuple[str, PersonalDataSpan]]:
+    """Find everything that looks like personal data in the texts of a scenario.
+
+    Args:
+        row: Row of the table ``scenarios``, with ``context``, the text of its record.
+
+    Yields:
+        Name of a text and a place in it.
+
+    Raises:
+        ValueError: The scenario is not JSON.
+    """
+    scenario = json.loads(row["scenario"])
+    texts = [("context", row["context"])] if isinstance(row.get("context"), str) else []
+    said = _strings("risk", scenario.get("risk")), _strings("author", scenario.get("origin", {}).get("author"))
+    yield from _personal_in_each((*texts, *chain.from_iterable(said)))
+
+
+def _personal_in_each(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, PersonalDataSpan]]:
     seen = set()
-    for name, text in (*texts_of_task(row), *(row.get("beside") or ())):
+    for name, text in texts:
         if text not in seen:
             seen.add(text)
             for each in personal_in(text):

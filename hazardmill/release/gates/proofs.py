@@ -19,7 +19,10 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.quality.text import fields_of, words
 from hazardmill.release.build.splits import outline
-from hazardmill.release.gates.pii import SOURCES, personal_of_task
+from hazardmill.release.gates.pii import SOURCES, personal_of_scenario, personal_of_task
+from hazardmill.scenarios.scenario import Scenario
+from hazardmill.verification.scenario import COLUMNS as SCENARIO_COLUMNS
+from hazardmill.verification.scenario import verify_scenario
 from hazardmill.verification.task import AGAIN, COLUMNS, UNREADABLE, reason, verify_task
 
 Row: TypeAlias = Mapping[str, Any]
@@ -28,6 +31,8 @@ Problem: TypeAlias = tuple[str, str]
 
 ASKED: Final = (*COLUMNS, "context", "beside")
 """Columns that a worker needs; ``beside`` has the texts released with the task (``pii.texts_beside``)."""
+ASKED_OF_SCENARIOS: Final = ("task_id", *SCENARIO_COLUMNS, "context")
+"""Columns of a scenario that a worker needs."""
 
 _CHUNK: Final = 4
 """Number of tasks sent to a worker at once."""
@@ -56,16 +61,25 @@ class TaskExamination:
     words: tuple[str, ...] = ()
 
 
+def is_scenario(row: Row) -> bool:
+    """Check whether a row is that of a scenario, and not of a task."""
+    return "scenario" in row
+
+
 def examine(row: Row) -> TaskExamination:
-    """Examine one task. No content of a row raises an error: what cannot be read is reported as a problem.
+    """Examine one task or scenario. No content of a row raises an error: what cannot be read is a problem.
+
+    Names of a scenario may give its risk away: it is part of what is asked.
 
     Args:
-        row: The columns of ``ASKED``.
+        row: The columns of ``ASKED`` or ``ASKED_OF_SCENARIOS``.
 
     Returns:
         The result; if the document or the danger cannot be read, only the id and this one problem are set.
     """
     task_id = row["task_id"]
+    if is_scenario(row):
+        return _examine_scenario(row)
     try:
         value = json.loads(row["document"])
         document = Document.from_json(value)
@@ -84,6 +98,24 @@ def examine(row: Row) -> TaskExamination:
         tuple(f"{where} {name} ({token})" for where, name, token in leaking_names(document)),
         personal,
         tuple(told),
+    )
+
+
+def _examine_scenario(row: Row) -> TaskExamination:
+    try:
+        scenario = Scenario.from_json(json.loads(row["scenario"]))
+        outlined = outline(scenario.document.to_json())
+        personal = personal_of_scenario(row) if row["source"] in SOURCES else ()
+    except UNREADABLE as error:
+        return TaskExamination(row["task_id"], ((f"its scenario cannot be read: {reason(error)}", AGAIN),))
+    verified = verify_scenario(row, scenario)
+    return TaskExamination(
+        row["task_id"],
+        tuple((finding.message, finding.remedy) for finding in verified.findings),
+        verified.structure,
+        outlined,
+        personal=tuple((name, each.kind, each.start) for name, each in personal),
+        words=tuple(words(row["instruction"])),
     )
 
 
@@ -115,12 +147,12 @@ class Examiners:
         The task is only handed in when the result is iterated.
 
         Yields:
-            The columns of ``ASKED`` of a task, and its examination.
+            The columns of ``ASKED`` or ``ASKED_OF_SCENARIOS``, and the examination.
 
         Raises:
             SandboxError: A worker process cannot be started, or was killed from outside.
         """
-        asked = {name: row.get(name) for name in ASKED}
+        asked = {name: row.get(name) for name in (ASKED_OF_SCENARIOS if is_scenario(row) else ASKED)}
         if self._jobs == 1:
             yield asked, examine(asked)
             return

@@ -11,9 +11,11 @@ release need not fit into memory.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +30,7 @@ from hazardmill.release.hub.timeouts import give_up_on_silence
 from hazardmill.release.manifest import ReleaseManifest, read_manifest
 from hazardmill.release.read.integrity import REMEDY, damage
 from hazardmill.release.read.task import ReleasedTask
+from hazardmill.scenarios.scenario import Scenario
 
 _BATCH: Final = 256
 """Rows per batch: the row of a task has some ten kilobytes of text."""
@@ -147,6 +150,26 @@ class Release:
         """Iterate over the tasks that provably have no safe plan, in the same order as ``tasks``."""
         return self._tasks("unavoidable", split, by_sa)
 
+    def scenarios(self, split: str | None = None, by_sa: bool = True) -> Iterator[Scenario]:
+        """Return the scenarios of the SAFEL protocol that models wrote one by one, in the same order as ``tasks``.
+
+        Args:
+            split: The only split to read; all splits if None.
+            by_sa: Whether to include scenarios under a share-alike licence.
+
+        Returns:
+            The scenarios; ``origin`` also says ``split``, ``share_alike`` and ``answered_by``.
+
+        Raises:
+            InputError: There is no such split, or a file is damaged.
+        """
+        self._check_split(split)
+        return (
+            self._scenario(row, name, config)
+            for name, config in self._places("scenarios", split, by_sa)
+            for row in self._rows(config, name, ("scenario", "answered_by"))
+        )
+
     def task(self, task_id: str) -> ReleasedTask:
         """Return one task, with or without a safe plan.
 
@@ -198,6 +221,21 @@ class Release:
             raise InputError(
                 f"a row is not a task: {error!r}", file=str(self._path(config, split)), remedy=REMEDY
             ) from error
+
+    def _scenario(self, row: dict[str, Any], split: str, config: str) -> Scenario:
+        try:
+            scenario = Scenario.from_json(json.loads(row["scenario"]))
+            origin = {
+                **scenario.origin,
+                "split": split,
+                "share_alike": config.endswith(BY_SA),
+                "answered_by": json.loads(row["answered_by"]),
+            }
+        except (HazardmillError, TypeError, ValueError) as error:
+            raise InputError(
+                f"a row is not a scenario: {error}", file=str(self._path(config, split)), remedy=REMEDY
+            ) from error
+        return replace(scenario, origin=origin)
 
     def _places(self, base: str, split: str | None, by_sa: bool) -> Iterator[tuple[str, str]]:
         """Yield split and config of each existing file of a config, share-alike ones included if asked for."""
