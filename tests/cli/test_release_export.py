@@ -68,6 +68,24 @@ def test_plans_whose_steps_cannot_be_labelled_are_told(hazardmill, tmp_path):
     assert ended.out.splitlines()[1] == ("left out: 1 whose unsafe plan has no known point of no return")
 
 
+def test_pairs_for_safe_align_say_where_alpha_has_no_effect(hazardmill, folder, tmp_path):
+    words = ("release", "export", folder, "--format", "safe-align", "--least-steps", "1")
+    ended = hazardmill(*words, "--error-at", "causal", "--out", tmp_path / "pairs.jsonl")
+    assert ended.out.splitlines()[:2] == [
+        f"{tmp_path / 'pairs.jsonl'}: 2 rows of train: 2 under CC-BY-4.0",
+        "alpha has no effect on 0 pairs with equally many actions, and on 2 others that share no action",
+    ]
+    assert {row["error_at"] for row in rows_of(tmp_path / "pairs.jsonl")} == {"causal"}
+    shown = hazardmill(*words, "--out", tmp_path / "pairs.parquet", "--json").json
+    assert (shown["equal_length"], shown["no_shared_action"]) == (0, 2)
+
+
+def test_short_plans_are_told(hazardmill, folder, tmp_path):
+    ended = hazardmill("release", "export", folder, "--format", "safe-align", "--out", tmp_path / "pairs.jsonl")
+    assert ended.code == 3
+    assert "a lower --least-steps (of 2 tasks)" in ended.err
+
+
 def test_a_file_that_is_there_stays_as_it_is(hazardmill, folder, tmp_path):
     out = tmp_path / "pairs.jsonl"
     out.write_text("mine")
@@ -82,6 +100,18 @@ def test_a_file_that_is_there_stays_as_it_is(hazardmill, folder, tmp_path):
     [
         (("--format", "sft", "--out", "out.csv"), 2, "out.csv ends in neither .jsonl nor .parquet"),
         (("--format", "chat", "--out", "out.jsonl"), 2, "'chat' is not one of 'sft', 'dpo', 'stepwise'"),
+        (
+            ("--format", "dpo", "--least-steps", "3", "--out", "out.jsonl"),
+            2,
+            "--format dpo has no --least-steps [leave",
+        ),
+        (("--format", "sft", "--error-at", "causal", "--out", "out.jsonl"), 2, "--format sft has no --error-at [leave"),
+        (("--format", "safe-align", "--least-steps", "0", "--out", "out.jsonl"), 2, "0 is not in the range x>=1"),
+        (
+            ("--format", "safe-align", "--error-at", "end", "--out", "out.jsonl"),
+            2,
+            "'end' is not one of 'shared', 'cau",
+        ),
         (("--format", "sft", "--split", "dev", "--out", "out.jsonl"), 2, "'dev' is not one of 'train', 'validation'"),
         (("--format", "sft", "--split", "validation", "--out", "out.jsonl"), 3, "there are no rows of valid"),
         (("--format", "sft", "--revision", "v1", "--out", "out.jsonl"), 2, "which has no revisions"),

@@ -14,6 +14,7 @@ from hazardmill.errors import InputError, UsageError
 from hazardmill.release.read.exports import ABOUT, COLUMNS, FORMATS, export, training_rows
 from hazardmill.release.read.pairs import planning_prompt
 from hazardmill.release.read.release import load_release
+from hazardmill.release.read.safe_align_pairs import PairOptions
 
 from .small_release import PLACES, SHARE_ALIKE, bowl, mended, pair_rows, soups, task_row, write_release
 
@@ -22,12 +23,17 @@ TRL = {
     "sft": {"prompt": str, "completion": str},
     "dpo": {"prompt": str, "chosen": str, "rejected": str},
     "stepwise": {"prompt": str, "completions": list, "labels": list},
+    "safe-align": {"prompt": str, "chosen": str, "rejected": str},
 }
 OWN = {
     "sft": (),
     "dpo": ("shared_prefix", "danger_step", "causal_step"),
     "stepwise": ("plan",),
+    "safe-align": (
+        *("chosen_actions", "rejected_actions", "k", "causal_step", "rejected_k", "error_at", "categories", "how"),
+    ),
 }
+SHORT = PairOptions(least_steps=1)
 ABOUT_NAMES = [name for name, _ in ABOUT]
 
 
@@ -46,7 +52,7 @@ def id_of(place, source="neiss"):
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_columns_are_those_of_trl_then_ours(release, format_):
-    rows = list(training_rows(release, format_))
+    rows = list(training_rows(release, format_, pairs=SHORT))
     assert rows
     for row in rows:
         assert list(row) == [*TRL[format_], *OWN[format_], *ABOUT_NAMES]
@@ -96,10 +102,12 @@ def test_what_every_row_says_of_its_task(release):
 def test_offline_authored_tasks_need_to_be_allowed_and_are_labelled(release, format_):
     why = Counter()
     wanted = {id_of(place) for place in PLACES[:3]}
-    assert {row["task_id"] for row in training_rows(release, format_, left_out=why)} == wanted - {id_of(PLACES[2])}
+    assert {row["task_id"] for row in training_rows(release, format_, pairs=SHORT, left_out=why)} == wanted - {
+        id_of(PLACES[2])
+    }
     assert why == {"offline_authored": 1, "share_alike": 1}
     why.clear()
-    rows = list(training_rows(release, format_, allow_offline=True, by_sa=True, left_out=why))
+    rows = list(training_rows(release, format_, allow_offline=True, by_sa=True, pairs=SHORT, left_out=why))
     assert {row["task_id"] for row in rows} == wanted | {id_of(PLACES[4], "normbank")}
     assert {row["task_id"] for row in rows if row["offline_authored"]} == {id_of(PLACES[2])}
     assert not why
@@ -191,9 +199,9 @@ def test_an_empty_plan_has_no_steps_to_label(tmp_path):
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_both_kinds_of_file_hold_the_rows(release, tmp_path, format_):
-    rows = list(training_rows(release, format_, by_sa=True, allow_offline=True))
+    rows = list(training_rows(release, format_, by_sa=True, allow_offline=True, pairs=SHORT))
     for name in ("out.jsonl", "out.parquet"):
-        exported = export(release, tmp_path / name, format_, by_sa=True, allow_offline=True)
+        exported = export(release, tmp_path / name, format_, by_sa=True, allow_offline=True, pairs=SHORT)
         assert (exported.rows, exported.left_out) == (len(rows), {})
         assert exported.offline_authored == sum(row["offline_authored"] for row in rows)
         assert exported.licences == dict(Counter(row["licence"] for row in rows))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.errors import UsageError
 from hazardmill.release.read.exports import ExportSummary, Format
 from hazardmill.release.read.exports import export as write
 from hazardmill.release.read.release import load_release
+from hazardmill.release.read.safe_align_pairs import DEFAULT_OPTIONS, ErrorAt, PairOptions
 from hazardmill.text.printable import printable
 
-_FORMATS: Final = ("sft", "dpo", "stepwise")
+_FORMATS: Final = ("sft", "dpo", "stepwise", "safe-align")
 _SPLITS: Final = ("train", "validation", "test")
 _LEFT_OUT: Final = {
     "share_alike": "left out: {} under a share-alike licence (include them with --by-sa)",
     "offline_authored": "left out: {} written by our rules, not a language model (include them with --allow-offline)",
     "no_action": "left out: {} with an empty plan",
     "no_causal_step": "left out: {} whose unsafe plan has no known point of no return",
+    "short_plan": "left out: {} whose safe plan is shorter than --least-steps",
 }
 
 
@@ -40,6 +43,21 @@ _LEFT_OUT: Final = {
     is_flag=True,
     help="Include tasks written by hazardmill's rules instead of a language model; they are marked.",
 )
+@click.option(
+    "--least-steps",
+    type=click.IntRange(min=1),
+    default=DEFAULT_OPTIONS.least_steps,
+    show_default=True,
+    metavar="N",
+    help="safe-align: least number of actions of the safe plan.",
+)
+@click.option(
+    "--error-at",
+    type=click.Choice(get_args(ErrorAt)),
+    default=DEFAULT_OPTIONS.error_at,
+    show_default=True,
+    help="safe-align: where the unsafe plan begins to count fully: after the shared actions, or at the causal step.",
+)
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(
     "--out",
@@ -55,6 +73,8 @@ def export(
     split: str,
     by_sa: bool,
     allow_offline: bool,
+    least_steps: int,
+    error_at: ErrorAt,
     revision: str | None,
     out: Path,
     as_json: bool,
@@ -62,16 +82,28 @@ def export(
     """Write a release as training data, in the columns that TRL documents.
 
     sft: a PDDL prompt and its safe plan. dpo: the safe plan, preferred to the unsafe one, and the step at which the two
-    diverge. stepwise: the actions of both plans, each labelled with whether a safe plan still exists after it. All
-    columns are in docs/training-data.md.
+    diverge. stepwise: the actions of both plans, each labelled with whether a safe plan still exists after it.
+    safe-align: both plans, action by action, with the number of actions they share (docs/safe-align.md). All columns
+    are in docs/training-data.md.
     """
+    if format_ != "safe-align":
+        _refuse_pair_options(format_)
     opened = load_release(release, revision=revision)
-    exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline)
+    pairs = PairOptions(least_steps, error_at)
+    exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline, pairs=pairs)
     if as_json:
         print_json(exported.to_json())
         return
     for line in in_words(exported):
         click.echo(line)
+
+
+def _refuse_pair_options(format_: Format) -> None:
+    """Refuse options of Safe-Align for a format that does not read them."""
+    ctx = click.get_current_context()
+    for name, option in (("least_steps", "--least-steps"), ("error_at", "--error-at")):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"--format {format_} has no {option}", remedy="leave it out, or export safe-align")
 
 
 def in_words(exported: ExportSummary) -> list[str]:
@@ -80,4 +112,9 @@ def in_words(exported: ExportSummary) -> list[str]:
     lines = [f"{exported.out}: {exported.rows} rows of {exported.split}: {licences}"]
     if exported.offline_authored:
         lines.append(f"{exported.offline_authored} of them were written by our rules, not by a language model")
+    if exported.equal_length is not None:
+        lines.append(
+            f"alpha has no effect on {exported.equal_length} pairs with equally many actions, and on "
+            f"{exported.no_shared_action} others that share no action"
+        )
     return lines + [_LEFT_OUT[reason].format(count) for reason, count in exported.left_out.items()]

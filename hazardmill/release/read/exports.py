@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | `sft` | one, of the safe plan | `prompt`, `completion` |
 | `dpo` | one, of both plans | `prompt`, `chosen`, `rejected`; then `shared_prefix`, `danger_step`, `causal_step` |
+| `safe-align` | one, of both plans | `prompt`, `chosen`, `rejected`; then those of ``safe_align_pairs.pair_answers`` |
 | `stepwise` | one per plan | `prompt`, `completions` (one per action), `labels`; then `plan`: `safe` or `unsafe` |
 
 A label says whether a safe plan is still left after the action. All labels of a safe plan are true; those of an unsafe
@@ -31,8 +32,15 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.configs import BY_SA
 from hazardmill.release.read.pairs import planning_prompt
 from hazardmill.release.read.release import Release
+from hazardmill.release.read.safe_align_pairs import (
+    DEFAULT_OPTIONS,
+    PairOptions,
+    UnsafeAnswer,
+    pair_answers,
+    why_flat,
+)
 
-Format = Literal["sft", "dpo", "stepwise"]
+Format = Literal["sft", "dpo", "stepwise", "safe-align"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 SUFFIXES: Final = (".jsonl", ".parquet")
 
@@ -50,6 +58,14 @@ COLUMNS: Final[Mapping[Format, tuple[tuple[str, pa.DataType], ...]]] = {
         *((name, _STEP) for name in ("shared_prefix", "danger_step", "causal_step")),
     ),
     "stepwise": (("prompt", _TEXT), ("completions", pa.list_(_TEXT)), ("labels", pa.list_(_FLAG)), ("plan", _TEXT)),
+    "safe-align": (
+        *((name, _TEXT) for name in ("prompt", "chosen", "rejected")),
+        *((name, pa.list_(_TEXT)) for name in ("chosen_actions", "rejected_actions")),
+        *((name, _STEP) for name in ("k", "causal_step", "rejected_k")),
+        ("error_at", _TEXT),
+        ("categories", pa.list_(_TEXT)),
+        ("how", _TEXT),
+    ),
 }
 """First columns of each format, before those of ``ABOUT``."""
 
@@ -70,7 +86,12 @@ class ExportSummary:
         offline_authored: How many of them are of tasks that hazardmill's rules wrote, wholly or in part.
         licences: Licence to number of rows.
         left_out: Reason to number: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is
-            empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans.
+            empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans; ``short_plan`` (the safe
+            plan has too few actions) counts pairs.
+        equal_length: Pairs for Safe-Align whose answers have equally many actions and weigh them equally, so that
+            alpha has no effect; null for other formats.
+        no_shared_action: Other pairs for Safe-Align whose answers share no action and weigh none by alpha; null for
+            other formats.
     """
 
     out: str
@@ -80,10 +101,12 @@ class ExportSummary:
     offline_authored: int = 0
     licences: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    equal_length: int | None = None
+    no_shared_action: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the summary as JSON values."""
-        return asdict(self)
+        """Return the summary as JSON values, without what the format does not count."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def export(
@@ -94,6 +117,7 @@ def export(
     split: str = "train",
     by_sa: bool = False,
     allow_offline: bool = False,
+    pairs: PairOptions = DEFAULT_OPTIONS,
 ) -> ExportSummary:
     """Write a split of a release as a file of training data.
 
@@ -106,6 +130,7 @@ def export(
         split: The split to export.
         by_sa: Whether to include rows under a share-alike licence.
         allow_offline: Whether to include tasks that hazardmill's rules wrote, wholly or in part.
+        pairs: Which pairs are made; read for ``safe-align`` only.
 
     Returns:
         The number of rows written, in all and by licence, and of what was left out, by reason.
@@ -121,21 +146,30 @@ def export(
     summary = ExportSummary(str(out), format_, split)
     left_out: Counter[str] = Counter()
     licences: Counter[str] = Counter()
+    flat: Counter[str] = Counter()
 
     def count_rows(rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             summary.rows += 1
             summary.offline_authored += row["offline_authored"]
             licences[row["licence"]] += 1
+            if format_ == "safe-align" and (reason := why_flat(row)) is not None:
+                flat[reason] += 1
             yield row
 
-    rows = training_rows(release, format_, split, by_sa=by_sa, allow_offline=allow_offline, left_out=left_out)
+    rows = training_rows(
+        release, format_, split, by_sa=by_sa, allow_offline=allow_offline, pairs=pairs, left_out=left_out
+    )
     # The first row is fetched before the file is opened, so that an export without rows creates no file.
     first = next(rows, None)
     if first is None:
-        raise InputError(f"there are no rows of {split} to export", file=str(release.folder), remedy=_remedy(left_out))
+        raise InputError(
+            f"there are no rows of {split} to export", file=str(release.folder), remedy=_remedy(format_, left_out)
+        )
     _write(out, count_rows(chain([first], rows)), format_)
     summary.licences, summary.left_out = dict(sorted(licences.items())), dict(sorted(left_out.items()))
+    if format_ == "safe-align":
+        summary.equal_length, summary.no_shared_action = flat["equal_length"], flat["no_shared_action"]
     return summary
 
 
@@ -146,6 +180,7 @@ def training_rows(
     *,
     by_sa: bool = False,
     allow_offline: bool = False,
+    pairs: PairOptions = DEFAULT_OPTIONS,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of a format, sorted by task id, with share-alike rows last.
@@ -156,6 +191,7 @@ def training_rows(
         split: The split to export.
         by_sa: Whether to include rows under a share-alike licence.
         allow_offline: Whether to include tasks that hazardmill's rules wrote, wholly or in part.
+        pairs: Which pairs are made; read for ``safe-align`` only.
         left_out: Counter for what is left out, by reason (see ``ExportSummary``); updated while rows are yielded.
 
     Raises:
@@ -177,7 +213,7 @@ def training_rows(
                 why["offline_authored"] += 1
                 continue
             about = {"split": split, **{name: row[name] for name in _COPIED}, "offline_authored": task_id in offline}
-            for made in make(row, why):
+            for made in make(row, why, pairs):
                 yield {**made, **about}
 
 
@@ -186,17 +222,17 @@ def _offline_authored(release: Release, config: str, split: str) -> set[str]:
     return {row["task_id"] for row in rows if OFFLINE_MODEL in json.loads(row["answered_by"])}
 
 
-def _sft(row: Row, _: Counter[str]) -> Iterator[Row]:
+def _sft(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
     yield {"prompt": planning_prompt(row["domain_pddl"], row["problem_pddl"]), "completion": row["safe_plan"]}
 
 
-def _dpo(row: Row, _: Counter[str]) -> Iterator[Row]:
+def _dpo(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
     yield {name: row[name] for name in _PAIR}
 
 
-def _stepwise(row: Row, why: Counter[str]) -> Iterator[Row]:
+def _stepwise(row: Row, why: Counter[str], _: PairOptions) -> Iterator[Row]:
     for plan, text in (("safe", row["chosen"]), ("unsafe", row["rejected"])):
-        actions = [f"({' '.join(tokens)})" for tokens in parse_plan(text)]
+        actions = _actions(text)
         known = len(actions) if plan == "safe" else row["causal_step"]
         if not actions:
             why["no_action"] += 1
@@ -207,16 +243,38 @@ def _stepwise(row: Row, why: Counter[str]) -> Iterator[Row]:
             yield {"prompt": row["prompt"], "completions": actions, "labels": labels, "plan": plan}
 
 
-_MAKERS: Final[Mapping[Format, tuple[str, tuple[str, ...], Callable[[Row, Counter[str]], Iterator[Row]]]]] = {
+def _safe_align(row: Row, why: Counter[str], pairs: PairOptions) -> Iterator[Row]:
+    unsafe = UnsafeAnswer(tuple(_actions(row["rejected"])), row["causal_step"], (row["danger_type"],), "search")
+    made = pair_answers(row["prompt"], _actions(row["chosen"]), unsafe, pairs, why)
+    if made is None:
+        return
+    if made["k"] != row["shared_prefix"]:
+        raise InputError(
+            f"task {row['task_id']}: its plans share their first {made['k']} actions, not {row['shared_prefix']}",
+            remedy="the row is damaged: build the release again",
+        )
+    yield made
+
+
+def _actions(plan: str) -> list[str]:
+    return [f"({' '.join(tokens)})" for tokens in parse_plan(plan)]
+
+
+Maker: TypeAlias = Callable[[Row, Counter[str], PairOptions], Iterator[Row]]
+
+_MAKERS: Final[Mapping[Format, tuple[str, tuple[str, ...], Maker]]] = {
     "sft": ("tasks", ("domain_pddl", "problem_pddl", "safe_plan"), _sft),
     "dpo": ("preference_pairs", _PAIR, _dpo),
     "stepwise": ("preference_pairs", _PAIR, _stepwise),
+    "safe-align": ("preference_pairs", _PAIR, _safe_align),
 }
 """Per format: the config to read, the columns to read, and the function that turns one row there into its rows."""
 
 
-def _remedy(left_out: Counter[str]) -> str:
+def _remedy(format_: Format, left_out: Counter[str]) -> str:
     options = {"share_alike": "--by-sa", "offline_authored": "--allow-offline"}
+    if format_ == "safe-align":
+        options |= {"short_plan": "a lower --least-steps", "no_causal_step": "--error-at shared"}
     told = [f"{options[reason]} (of {left_out[reason]} tasks)" for reason in options if left_out[reason]]
     return f"allow what was left out: {', '.join(told)}" if told else "name another split"
 

@@ -125,7 +125,7 @@ def parting(
         return None
     most = system.document.max_danger
     return Parting(
-        shared_prefix=_shared_length(safe, unsafe),
+        shared_prefix=shared_length(safe, unsafe),
         danger_step=next(step for step, danger in enumerate(dangers[1:]) if danger > most),
         causal_step=_causal_step(system, safe, unsafe, certified, limit),
     )
@@ -144,9 +144,10 @@ def _execute(system: System, text: str, wanted: str) -> tuple[tuple[GroundAction
     return actions, [moment.danger for moment in passed]
 
 
-def _shared_length(one: Sequence[GroundAction], other: Sequence[GroundAction]) -> int:
+def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the number of actions that two plans begin with."""
     pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a is not b), min(len(one), len(other)))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _causal_step(
