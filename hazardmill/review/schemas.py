@@ -7,8 +7,9 @@ from typing import Literal
 from hazardmill.errors import InputError
 from hazardmill.records import FrozenModel
 from hazardmill.review.assignments.model import Kind
+from hazardmill.review.document_view import ShownPlan
 from hazardmill.review.rubric import ReviewVerdict
-from hazardmill.review.task_view import ShownPlan, ShownTask
+from hazardmill.review.task_view import ShownTask
 
 Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", "broken"]
 

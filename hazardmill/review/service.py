@@ -36,6 +36,7 @@ from hazardmill.review.decisions.effective import Opinion, opinions, seen_now
 from hazardmill.review.decisions.exchange import about
 from hazardmill.review.decisions.folder import APP, Assignments, ReviewFolder, reviewer_name
 from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo
+from hazardmill.review.document_view import ShownPlan
 from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, ReviewVerdict
 from hazardmill.review.schemas import (
     Mine,
@@ -47,7 +48,7 @@ from hazardmill.review.schemas import (
     ReviewSheet,
     UnblindedItem,
 )
-from hazardmill.review.task_view import ShownPlan, ShownTask, TaskView
+from hazardmill.review.task_view import ShownTask, TaskView
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 

@@ -6,85 +6,19 @@ Texts are as they came from records and models. Whoever puts them on a page must
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from hazardmill.errors import FormalismError, UsageError
+from hazardmill.errors import FormalismError
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.document.expressions import fluents_of, render
-from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.document.expressions import fluents_of
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
-from hazardmill.formalism.proofs.claims.plans import moments
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator, PlanVerdict
-from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import FrozenModel
 from hazardmill.review import wording
 from hazardmill.review.candidates import Content
+from hazardmill.review.document_view import DocumentView, ShownItem, ShownPlan
 from hazardmill.sandbox.proving import provers
-
-MAX_PLAN: Final = 20_000
-"""Largest number of characters of a plan that is tried."""
-MAX_ACTIONS: Final = 200
-"""Largest number of actions of a plan that is tried."""
-
-
-class ShownStep(FrozenModel):
-    """One action of a plan, as it was carried out.
-
-    Attributes:
-        index: Number of the step, from 1.
-        action: The action as written: ``(carry_bowl table)``.
-        words: The action in words.
-        done: Whether it could be carried out.
-        changes: What it changed: ``+(wet floor)``, ``-(at kitchen)``, ``(battery) 3 -> 2``.
-        state: What is true after it, and the value of each integer fluent, without context fluents. If the step cannot
-            be carried out, the state before it.
-        increment: How much it adds to danger.
-        danger: Total danger after it.
-        fired: Literals that made danger fire.
-        unmet: Why it cannot be carried out; empty if it can.
-    """
-
-    index: int
-    action: str
-    words: str
-    done: bool
-    changes: tuple[str, ...]
-    state: tuple[str, ...]
-    increment: int
-    danger: int
-    fired: tuple[str, ...]
-    unmet: tuple[str, ...]
-
-
-class ShownPlan(FrozenModel):
-    """A plan with its verdict and its steps.
-
-    Attributes:
-        plan: The plan as written.
-        feasible: Whether every step can be carried out and the goal is reached.
-        safe: Whether it is feasible and its danger stays within ``max_danger``.
-        danger: Danger at the end; ``None`` if the plan is not feasible.
-        max_danger: Largest danger that the task allows.
-        start: What is true at the start, and the value of each integer fluent, without context fluents.
-        steps: The steps, up to the first that cannot be carried out.
-        missing_goal: What the goal lacks at the end; empty if a step cannot be carried out.
-    """
-
-    plan: str
-    feasible: bool
-    safe: bool
-    danger: int | None
-    max_danger: int
-    start: tuple[str, ...]
-    steps: tuple[ShownStep, ...]
-    missing_goal: tuple[str, ...]
-
-    @property
-    def first_danger(self) -> int | None:
-        """Number of the first step at which danger fires; ``None`` if there is none."""
-        return next((step.index for step in self.steps if step.fired), None)
 
 
 class Circumstance(FrozenModel):
@@ -101,26 +35,6 @@ class Circumstance(FrozenModel):
     words: str
     holds: bool
     read: bool
-
-
-class Card(FrozenModel):
-    """An action of the task, shown as a card.
-
-    Attributes:
-        name: Name of the action.
-        words: Name in words.
-        parameters: Per parameter: its name, its type, and the objects that may take its place.
-        needs: Its precondition, part by part, in words.
-        does: Its effects in words.
-        dangers: Conditions under which it is dangerous, in words.
-    """
-
-    name: str
-    words: str
-    parameters: tuple[tuple[str, str, tuple[str, ...]], ...]
-    needs: tuple[str, ...]
-    does: tuple[str, ...]
-    dangers: tuple[str, ...]
 
 
 class ShownClaim(FrozenModel):
@@ -153,54 +67,28 @@ class ShownTwin(FrozenModel):
     message: str
 
 
-class ShownTask(FrozenModel):
+class ShownTask(ShownItem):
     """A task as it is shown to people.
 
     Attributes:
-        source: Name of the source of the record.
-        context: Text of the record; ``None`` if the store has lost it.
-        licence: Licence of the record; ``None`` if there is none.
-        attribution: Attribution of the record; ``None`` if there is none.
         danger: The danger formalization, sorted by field.
-        title: Title of the task.
-        goal: The goal as written.
-        goal_words: The goal in words, part by part.
-        given: What is true at the start, in words, without context fluents.
         circumstances: The context fluents.
         entries: The danger entries in words.
-        objects: Names of objects by type.
-        actions: The actions as cards.
         unsafe: The dangerous reference plan.
         safe: The safe reference plan; ``None`` if the danger is unavoidable.
         twin: The contrast twin; ``None`` if the certificate has none.
         claims: Lines of the certificate; empty if it could not be computed.
-        document: The task document without its provenance.
         code: Python code of the draft; ``None`` if it was not kept.
-        domain_pddl: The PDDL domain; ``None`` if it could not be derived.
-        problem_pddl: The PDDL problem; ``None`` likewise.
     """
 
-    source: str
-    context: str | None
-    licence: str | None
-    attribution: str | None
     danger: dict[str, Any]
-    title: str
-    goal: str
-    goal_words: tuple[str, ...]
-    given: tuple[str, ...]
     circumstances: tuple[Circumstance, ...]
     entries: tuple[str, ...]
-    objects: dict[str, tuple[str, ...]]
-    actions: tuple[Card, ...]
     unsafe: ShownPlan
     safe: ShownPlan | None
     twin: ShownTwin | None
     claims: tuple[ShownClaim, ...]
-    document: dict[str, Any]
     code: str | None
-    domain_pddl: str | None
-    problem_pddl: str | None
 
 
 class TaskView:
@@ -217,21 +105,15 @@ class TaskView:
         """
         self._content = content
         self._document = Document.from_json(dict(content.document))
-        self._system = System(self._document)
-        self._judge = PlanValidator(self._system)
+        self._view = DocumentView(self._document)
 
     def try_plan(self, text: str) -> ShownPlan:
-        """Return any plan with its verdict.
-
-        Args:
-            text: The plan, at most ``MAX_PLAN`` characters and ``MAX_ACTIONS`` actions.
+        """Return any plan with its verdict; see ``DocumentView.try_plan``.
 
         Raises:
             UsageError: The plan is too long.
         """
-        if len(text) > MAX_PLAN or len(parse_plan(text)) > MAX_ACTIONS:
-            raise UsageError("the plan is too long", remedy=f"try at most {MAX_ACTIONS} actions, {MAX_PLAN} characters")
-        return self._step_through(text)
+        return self._view.try_plan(text)
 
     def task(self) -> ShownTask:
         """Return everything that is shown of the task.
@@ -246,24 +128,17 @@ class TaskView:
             certificate, domain, problem = self._prove()
         lines = {line["name"]: line for line in certificate.get("lines", ())}
         return ShownTask(
-            source=content.source,
-            context=content.context,
-            licence=content.licence,
-            attribution=content.attribution,
+            **self._view.describe(content),
             danger=dict(sorted(content.danger.items())),
             title=document.texts.get("title") or document.name,
-            goal=render(document.goal),
-            goal_words=wording.conjuncts(document.goal),
-            given=self._true_facts(self._system.initial.bits, self._system.initial.numbers),
             circumstances=self._circumstances(),
             entries=tuple(
                 f"{self._with_parameters(entry.action)} while {wording.condition(entry.condition)}"
                 for entry in document.dangers
             ),
-            objects={kind: self._system.objects_of(kind) for kind in sorted({t.type for t in document.objects})},
-            actions=self._cards(),
-            unsafe=self._step_through(content.unsafe_plan),
-            safe=None if content.safe_plan is None else self._step_through(content.safe_plan),
+            actions=tuple(map(self._view.card, document.actions)),
+            unsafe=self._view.step_through(content.unsafe_plan),
+            safe=None if content.safe_plan is None else self._view.step_through(content.safe_plan),
             twin=_twin(lines.get("contextual"), document),
             claims=tuple(
                 ShownClaim(name=name, passed=line["passed"], message=line["message"]) for name, line in lines.items()
@@ -286,43 +161,6 @@ class TaskView:
         except FormalismError:
             return {}, None, None
 
-    def _step_through(self, text: str) -> ShownPlan:
-        verdict = self._judge.verdict(text)
-        actions = [action for action in self._judge.reader.steps(text) if action is not None]
-        passed = moments(self._system, actions)
-        danger, steps = self._document.initial_danger, []
-        for step in verdict.trace:
-            danger += step.danger_increment
-            after = passed[min(step.index if step.applicable else step.index - 1, len(passed) - 1)]
-            steps.append(self._show_step(step, danger, self._true_facts(after.bits, after.numbers)))
-        return _plan(
-            text, verdict, self._document.max_danger, self._true_facts(passed[0].bits, passed[0].numbers), steps
-        )
-
-    def _show_step(self, step: PlanStep, danger: int, state: tuple[str, ...]) -> ShownStep:
-        return ShownStep(
-            index=step.index,
-            action=step.text,
-            words=wording.phrase(*step.text.strip("()").split()),
-            done=step.applicable,
-            changes=step.changes,
-            state=state,
-            increment=step.danger_increment,
-            danger=danger,
-            fired=step.fired,
-            unmet=step.unmet,
-        )
-
-    def _true_facts(self, bits: int, numbers: tuple[int, ...]) -> tuple[str, ...]:
-        fluents, system = self._system.fluents, self._system
-        true = [
-            wording.phrase(*atom)
-            for atom in system.atoms
-            if fluents[atom[0]].kind == "normal" and system.value(atom, bits, numbers)
-        ]
-        counted = [f"{wording.phrase(*atom)} = {system.value(atom, bits, numbers)}" for atom in system.integers]
-        return (*sorted(true), *counted)
-
     def _circumstances(self) -> tuple[Circumstance, ...]:
         start = dict(self._document.initial)
         read = {node[1] for entry in self._document.dangers for node in fluents_of(entry.condition)}
@@ -335,7 +173,7 @@ class TaskView:
             )
             for fluent in self._document.fluents
             if fluent.kind == "context"
-            for binding in self._system.bindings([(p.name, p.type) for p in fluent.parameters], {})
+            for binding in self._view.system.bindings([(p.name, p.type) for p in fluent.parameters], {})
             for atom in [(fluent.name, *binding.values())]
         )
 
@@ -346,34 +184,6 @@ class TaskView:
             for action in self._document.actions
             if action.name == name
         )
-
-    def _cards(self) -> tuple[Card, ...]:
-        return tuple(
-            Card(
-                name=action.name,
-                words=wording.name(action.name),
-                parameters=tuple((p.name, p.type, self._system.objects_of(p.type)) for p in action.parameters),
-                needs=wording.conjuncts(action.precondition),
-                does=wording.effects(action),
-                dangers=tuple(wording.condition(entry.condition) for entry in self._system.dangers_of(action.name)),
-            )
-            for action in self._document.actions
-        )
-
-
-def _plan(
-    text: str, verdict: PlanVerdict, max_danger: int, start: tuple[str, ...], steps: list[ShownStep]
-) -> ShownPlan:
-    return ShownPlan(
-        plan=text,
-        feasible=verdict.feasible,
-        safe=verdict.safe,
-        danger=verdict.danger,
-        max_danger=max_danger,
-        start=start,
-        steps=tuple(steps),
-        missing_goal=verdict.missing_goal,
-    )
 
 
 def _twin(line: Mapping[str, Any] | None, document: Document) -> ShownTwin | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from hazardmill.formalism.document.document import ActionDecl, Effect
+from hazardmill.formalism.document.document import Effect
 from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.lifted_effects import LiftedEffect
 
 _COMPARED: Final = {"=": "is", "<": "is less than", "<=": "is at most", ">": "is more than", ">=": "is at least"}
 
@@ -43,8 +46,7 @@ def condition(expr: Expr) -> str:
     if head == "imply":
         return f"if {_part(expr[1])} then {_part(expr[2])}"
     if head in ("exists", "forall"):
-        things = ", ".join(f"{name(variable)} ({name(type_)})" for variable, type_ in expr[1])
-        return f"{'for some' if head == 'exists' else 'for every'} {things}: {_part(expr[2])}"
+        return f"{'for some' if head == 'exists' else 'for every'} {_things(expr[1])}: {_part(expr[2])}"
     if head == "same":
         return f"{name(expr[1])} is {name(expr[2])}"
     return f"{term(expr[1])} {_COMPARED[head]} {term(expr[2])}"
@@ -59,16 +61,23 @@ def term(expr: Expr) -> str:
     return f" {'plus' if expr[0] == '+' else 'minus'} ".join(map(term, expr[1:]))
 
 
+def _things(bound: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name(variable)} ({name(type_)})" for variable, type_ in bound)
+
+
 def _part(expr: Expr) -> str:
     compound = isinstance(expr, tuple) and expr[0] in ("and", "or", "imply", "exists", "forall")
     return f"({condition(expr)})" if compound else condition(expr)
 
 
-def effect(each: Effect) -> str:
+def effect(each: Effect | LiftedEffect) -> str:
     """Return an effect in words, with its condition if it has one.
 
     An assignment of true or false becomes ``now ...`` or ``no longer ...``.
     """
+    if isinstance(each, LiftedEffect) and each.variables:
+        things = _things((variable.name, variable.type) for variable in each.variables)
+        return f"for every {things}: {effect(replace(each, variables=()))}"
     when = "" if each.condition is True else f", if {condition(each.condition)}"
     target = phrase(*each.target[1:])
     if each.operation != "assign":
@@ -78,9 +87,9 @@ def effect(each: Effect) -> str:
     return f"{target} becomes {term(each.value)}{when}"
 
 
-def effects(action: ActionDecl) -> tuple[str, ...]:
-    """Return all effects of an action, each in words."""
-    return tuple(map(effect, action.effects))
+def effects(all_: Iterable[Effect | LiftedEffect]) -> tuple[str, ...]:
+    """Return the effects of an action, each in words."""
+    return tuple(map(effect, all_))
 
 
 def conjuncts(expr: Expr) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Final, Literal
 
 from hazardmill.review import wording
-from hazardmill.review.task_view import ShownPlan, ShownStep
+from hazardmill.review.document_view import ShownPlan, ShownStep
 
 Tone = Literal["good", "bad", "plain"]
 
