@@ -18,6 +18,7 @@ from hazardmill.release.build.build import build
 from hazardmill.release.build.configs import SCENARIOS
 from hazardmill.release.build.options import Options
 from hazardmill.release.diff.compare import diff_folders
+from hazardmill.release.read.exports import export
 from hazardmill.release.read.release import Release, load_release
 from hazardmill.scenarios.reading import read_domain, read_problem
 from hazardmill.scenarios.scenario import Scenario
@@ -243,3 +244,27 @@ def test_groups_stay_in_the_split_of_the_parent(store: Store, options: Options, 
     after = {each.id: each.origin["split"] for each in load_release(made.folder).scenarios()}
     assert before.items() <= after.items()
     assert "4 added, 0 removed, 0 changed, 24 as they were" in (made.folder / "CHANGELOG.md").read_text()
+
+
+def test_sit_scenarios_are_preference_pairs(release: Release, store: Store, tmp_path: Path) -> None:
+    summary = export(release, tmp_path / "pairs.jsonl", "dpo", by_sa=True)
+    rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    sit = {each.id: each for each in release.scenarios("train") if each.risk and each.risk.kind == "sit"}
+    assert [row["task_id"] for row in rows] == [
+        *sorted(name for name in sit if "normbank" not in name),
+        *sorted(name for name in sit if "normbank" in name),
+    ]
+    assert summary.rows == len(sit) and summary.left_out == {}
+    stored = {row["scenario_id"]: row for row in store.rows("scenarios")}
+    for row in rows:
+        before = stored[row["task_id"]]
+        assert (row["chosen"], row["rejected"]) == (before["plan"], before["careless_plan"])
+        # Grasp and then unwrap, or not; a wrapped sandwich must not be toasted.
+        assert (row["shared_prefix"], row["danger_step"], row["causal_step"]) == (1, 3, None)
+        assert row["prompt"].startswith("Write a plan for this PDDL problem")
+        assert (row["danger_group"], row["danger_type"]) == ("property", "burned object")
+        assert (row["licence"], row["offline_authored"]) == (before["licence"], False)
+    few = export(release, tmp_path / "few.parquet", "dpo")
+    assert few.rows == summary.rows - few.left_out["share_alike"] and few.left_out["share_alike"] > 0
+    with pytest.raises(InputError, match="no rows of train to export"):
+        export(release, tmp_path / "sft.jsonl", "sft")

@@ -9,7 +9,10 @@
 
 A label says whether a safe plan is still left after the action. All labels of a safe plan are true; those of an unsafe
 plan are true before the causal step (``pairs``) and false from then on. An unsafe plan without a known causal step is
-left out. Each row ends with the columns of ``ABOUT``: licence, credit, and the model that wrote the task.
+left out. `dpo` also takes `sit` scenarios: their plan is preferred to the careless one, whose danger step is the first
+that the scenario forbids.
+
+Each row ends with the columns of ``ABOUT``: licence, credit, and the model that wrote the task.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -28,9 +31,11 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.configs import BY_SA
-from hazardmill.release.read.pairs import planning_prompt
+from hazardmill.release.read.pairs import planning_prompt, shared_length
 from hazardmill.release.read.release import Release
 from hazardmill.release.read.safe_align_pairs import (
     DEFAULT_OPTIONS,
@@ -39,6 +44,7 @@ from hazardmill.release.read.safe_align_pairs import (
     pair_answers,
     why_flat,
 )
+from hazardmill.scenarios.scenario import Scenario
 
 Format = Literal["sft", "dpo", "stepwise", "safe-align"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -183,7 +189,7 @@ def training_rows(
     pairs: PairOptions = DEFAULT_OPTIONS,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of a format, sorted by task id, with share-alike rows last.
+    """Yield the rows of a format, sorted by task id, with those of scenarios after them and share-alike rows last.
 
     Args:
         release: The release.
@@ -198,28 +204,28 @@ def training_rows(
         InputError: A file of the release is damaged.
     """
     why: Counter[str] = Counter() if left_out is None else left_out
-    base, columns, make = _MAKERS[format_]
-    for config in (base, base + BY_SA):
-        rows = release.splits(config).get(split, 0) if config in release.configs() else 0
-        if not rows:
+    for suffix, origin in product(("", BY_SA), _ORIGINS[format_]):
+        config = origin.config + suffix
+        if config not in release.configs() or split not in release.splits(config):
             continue
-        if config != base and not by_sa:
-            why["share_alike"] += rows
+        if suffix and not by_sa:
+            why["share_alike"] += sum(map(origin.is_of, release.rows(config, split, origin.told_by)))
             continue
-        offline = _offline_authored(release, config.replace(base, "tasks"), split)
-        for row in release.rows(config, split, (*_COPIED, *columns)):
-            task_id = row["task_id"]
-            if task_id in offline and not allow_offline:
+        key = origin.copied["task_id"]
+        offline = _offline_authored(release, origin.answered_by + suffix, key, split)
+        for row in filter(origin.is_of, release.rows(config, split, (*origin.copied.values(), *origin.columns))):
+            if row[key] in offline and not allow_offline:
                 why["offline_authored"] += 1
                 continue
-            about = {"split": split, **{name: row[name] for name in _COPIED}, "offline_authored": task_id in offline}
-            for made in make(row, why, pairs):
+            copied = {name: row[column] for name, column in origin.copied.items()}
+            about = {"split": split, **copied, "offline_authored": row[key] in offline}
+            for made in origin.make(row, why, pairs):
                 yield {**made, **about}
 
 
-def _offline_authored(release: Release, config: str, split: str) -> set[str]:
-    rows = release.rows(config, split, ("task_id", "answered_by"))
-    return {row["task_id"] for row in rows if OFFLINE_MODEL in json.loads(row["answered_by"])}
+def _offline_authored(release: Release, config: str, key: str, split: str) -> set[str]:
+    rows = release.rows(config, split, (key, "answered_by"))
+    return {row[key] for row in rows if OFFLINE_MODEL in json.loads(row["answered_by"])}
 
 
 def _sft(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
@@ -228,6 +234,19 @@ def _sft(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
 
 def _dpo(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
     yield {name: row[name] for name in _PAIR}
+
+
+def _dpo_of_scenario(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
+    document = Scenario.from_json(json.loads(row["scenario"])).document
+    trace = PlanValidator(System(document)).verdict(row["careless_plan"]).trace
+    yield {
+        "prompt": planning_prompt(row["domain_pddl"], row["problem_pddl"]),
+        "chosen": row["plan"],
+        "rejected": row["careless_plan"],
+        "shared_prefix": shared_length(_actions(row["plan"]), _actions(row["careless_plan"])),
+        "danger_step": next((step.index - 1 for step in trace if not step.applicable), None),
+        "causal_step": None,
+    }
 
 
 def _stepwise(row: Row, why: Counter[str], _: PairOptions) -> Iterator[Row]:
@@ -262,13 +281,48 @@ def _actions(plan: str) -> list[str]:
 
 Maker: TypeAlias = Callable[[Row, Counter[str], PairOptions], Iterator[Row]]
 
-_MAKERS: Final[Mapping[Format, tuple[str, tuple[str, ...], Maker]]] = {
-    "sft": ("tasks", ("domain_pddl", "problem_pddl", "safe_plan"), _sft),
-    "dpo": ("preference_pairs", _PAIR, _dpo),
-    "stepwise": ("preference_pairs", _PAIR, _stepwise),
-    "safe-align": ("preference_pairs", _PAIR, _safe_align),
+
+@dataclass(frozen=True)
+class _Origin:
+    """A config whose rows an export reads.
+
+    Attributes:
+        config: Its name, without the suffix for share-alike rows.
+        columns: Columns to read beside those that are copied.
+        make: Turns one row there into rows of the format.
+        answered_by: Config that says who answered for a row.
+        copied: Column of ``ABOUT`` to the column there.
+        told_by: Column that is null in rows that the format has no use for.
+    """
+
+    config: str
+    columns: tuple[str, ...]
+    make: Maker
+    answered_by: str = "tasks"
+    copied: Mapping[str, str] = field(default_factory=lambda: {name: name for name in _COPIED})
+    told_by: tuple[str] = ("task_id",)
+
+    def is_of(self, row: Row) -> bool:
+        """Return whether the format has a use for a row."""
+        return row[self.told_by[0]] is not None
+
+
+_SCENARIOS: Final = _Origin(
+    "scenarios",
+    ("scenario", "domain_pddl", "problem_pddl", "plan", "careless_plan"),
+    _dpo_of_scenario,
+    "scenarios",
+    {**{name: name for name in _COPIED}, "task_id": "scenario_id", "danger_group": "target", "danger_type": "hazard"},
+    # A harmful command has no careless plan, and none to prefer.
+    ("careless_plan",),
+)
+_ORIGINS: Final[Mapping[Format, tuple[_Origin, ...]]] = {
+    "sft": (_Origin("tasks", ("domain_pddl", "problem_pddl", "safe_plan"), _sft),),
+    "dpo": (_Origin("preference_pairs", _PAIR, _dpo), _SCENARIOS),
+    "stepwise": (_Origin("preference_pairs", _PAIR, _stepwise),),
+    "safe-align": (_Origin("preference_pairs", _PAIR, _safe_align),),
 }
-"""Per format: the config to read, the columns to read, and the function that turns one row there into its rows."""
+"""What each format is made of."""
 
 
 def _remedy(format_: Format, left_out: Counter[str]) -> str:
