@@ -15,12 +15,11 @@ from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.records import FrozenModel
+from hazardmill.records import FrozenModel, ProductKind
 
 AuthorFormat = Literal["python", "document"]
 ExchangeFormat = Literal["openai", "eai"]
 JailProfile = Literal["auto", "full", "minimal"]
-ProductKind = Literal["task", "mal", "sit"]
 
 ATTEMPT_TIMEOUT_S: Final = 300.0
 """Default of ``attempt_timeout``, in seconds."""

@@ -13,8 +13,8 @@ from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import PromptTemplate, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
-from hazardmill.records import Record, Round
-from hazardmill.run_options import AuthorFormat, GenerationOptions, ProductKind
+from hazardmill.records import ProductKind, Record, Round
+from hazardmill.run_options import AuthorFormat, GenerationOptions
 from hazardmill.sandbox.jail import Jail
 from hazardmill.scenarios.draft import ProblemDraft
 from hazardmill.scenarios.risk import Kind

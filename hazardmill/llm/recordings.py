@@ -1,6 +1,7 @@
 """Recorded answers: what a language model answered to the records of a source, usable without any model.
 
-The file ``recorded/answers.jsonl.zst`` in a source's folder holds JSON lines, compressed with zstandard. The first line
+The file ``recorded/answers.jsonl.zst`` in a source's folder holds answers about tasks, ``recorded/scenarios.jsonl.zst``
+those about scenarios: JSON lines, compressed with zstandard. The first line
 is a header; each other line is an answer with the key of its request. The key holds no text, so that an answer is found
 even after the prompt was edited. The hash of the prompt that was answered is stored with it.
 """
@@ -18,10 +19,13 @@ from pydantic import Field, ValidationError
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.llm.requests import AnswerKey, Stage, Usage
-from hazardmill.records import FrozenModel
+from hazardmill.records import FrozenModel, ProductKind
 
 PLACE: Final = Path("recorded", "answers.jsonl.zst")
-"""Path of the file within the folder of its source."""
+"""Path of the file with answers about tasks, within the folder of its source."""
+
+SCENARIO_PLACE: Final = Path("recorded", "scenarios.jsonl.zst")
+"""Path of the file with answers about scenarios of both kinds."""
 
 MOST_BYTES: Final = 256_000_000
 """Maximum size of a file in bytes, unpacked: about fifty thousand answers."""
@@ -29,6 +33,11 @@ MOST_BYTES: Final = 256_000_000
 _STAGES: Final = get_args(Stage)
 
 _REMEDY: Final = "reinstall hazardmill, or record again: hazardmill run record"
+
+
+def place_of(kind: ProductKind) -> Path:
+    """Return the path of the file with answers about tasks or scenarios, within the folder of its source."""
+    return PLACE if kind == "task" else SCENARIO_PLACE
 
 
 class RecordingHeader(FrozenModel):
@@ -165,6 +174,6 @@ def _unpack(path: Path, packed: bytes) -> bytes:
     return text
 
 
-def _order(key: AnswerKey) -> tuple[str, int, int, int, int, int]:
+def _order(key: AnswerKey) -> tuple[str, str, int, int, int, int, int]:
     """Sort key in the order of a run: extraction, then each draft, written and judged."""
-    return (key.record_hash, key.round, key.draft or 0, _STAGES.index(key.stage), key.repair, key.sample)
+    return (key.record_hash, key.kind, key.round, key.draft or 0, _STAGES.index(key.stage), key.repair, key.sample)

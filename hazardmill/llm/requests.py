@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field, JsonValue
 
-from hazardmill.records import FrozenModel, Round, content_hash
+from hazardmill.records import FrozenModel, ProductKind, Round, content_hash
 
 Stage = Literal["extract", "author", "judge", "classify", "evaluate"]
 
@@ -54,6 +54,8 @@ class AnswerKey(FrozenModel):
     repair: int = 0
     """Number of the repair turn; 0 is the first request."""
     sample: int = 0
+    kind: Annotated[ProductKind, Field(exclude_if=lambda kind: kind == "task")] = "task"
+    """What is made of the record."""
 
 
 class Request(FrozenModel):

@@ -10,8 +10,9 @@ from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
 from hazardmill.llm.batches.provider import BatchProvider
 from hazardmill.llm.limits.limiter import Limiter
-from hazardmill.llm.recordings import PLACE
+from hazardmill.llm.recordings import place_of
 from hazardmill.llm.requests import Backend
+from hazardmill.records import ProductKind
 from hazardmill.store.store import Store
 
 _KEY = "_API_KEY"
@@ -101,15 +102,21 @@ def answering_backend(access: ModelAccess) -> Backend:
     if name == "recorded":
         from hazardmill.llm.backends.recorded import RecordedBackend
 
-        return RecordedBackend(lambda source: recording_of(source, access.recordings))
+        return RecordedBackend(lambda source, kind: recording_of(source, access.recordings, kind))
     return LitellmBackend(
         api_base=access.api_base, timeout_s=access.attempt_timeout, max_answer_bytes=access.max_answer_bytes
     )
 
 
-def recording_of(source: str, folder: Path | None) -> Path:
-    """Return the path of a source's recorded answers: in ``folder``, or beside the source if that is None."""
-    return (load_source(source).folder if folder is None else folder / source) / PLACE
+def recording_of(source: str, folder: Path | None, kind: ProductKind = "task") -> Path:
+    """Return the path of a source's recorded answers: in ``folder``, or beside the source if that is None.
+
+    Args:
+        source: Name of the source.
+        folder: Folder of recordings; None for those that come with the source.
+        kind: What the answers are about.
+    """
+    return (load_source(source).folder if folder is None else folder / source) / place_of(kind)
 
 
 def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from hazardmill.errors import InputError
 from hazardmill.llm.ledger import TABLE
-from hazardmill.llm.recordings import PLACE, RecordedAnswer, write_recording
+from hazardmill.llm.recordings import RecordedAnswer, place_of, write_recording
 from hazardmill.llm.requests import AnswerKey, Stage, Usage
-from hazardmill.records import FrozenModel
+from hazardmill.records import FrozenModel, ProductKind
 from hazardmill.store.store import Store
 
 _KEY: Final = ("stage", "round", "draft", "repair", "sample")
@@ -36,7 +37,7 @@ class RecordingSummary(FrozenModel):
 
 
 def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[RecordingSummary]:
-    """Write the answers that runs paid for, for all their finished records, in one file per source.
+    """Write the answers that runs paid for, for all finished records: per source a file on tasks, one on scenarios.
 
     Nothing is selected: refused, unusable and sent-back answers are included, as the run went. If several runs have an
     answer to one request, that of the run named first is taken.
@@ -44,16 +45,20 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
     Args:
         store: The store of the runs.
         run_ids: The runs. After a child run, name its parents, whose answers it reuses.
-        folder: Gets ``SOURCE/recorded/answers.jsonl.zst``; an existing file is replaced.
+        folder: Gets ``SOURCE/recorded/answers.jsonl.zst``, and ``scenarios.jsonl.zst`` of runs that made scenarios; an
+            existing file is replaced.
 
     Returns:
-        One summary per source, sorted by its name.
+        One summary per file, sorted by source.
 
     Raises:
         InputError: A run is not in the store, or has no answer that can be recorded.
         OSError: A file cannot be written.
     """
-    found: dict[str, dict[AnswerKey, RecordedAnswer]] = defaultdict(dict)
+    found: dict[tuple[str, Path], dict[AnswerKey, RecordedAnswer]] = defaultdict(dict)
+    kinds: dict[str, ProductKind] = {
+        row["run_id"]: json.loads(row["config"]).get("kind", "task") for row in store.rows("runs", {"kind": "generate"})
+    }
     for run_id in run_ids:
         ended = {row["record_id"] for row in store.rows("outcomes", {"run_id": run_id}, ["record_id"])}
         rows = store.rows(TABLE, {"run_id": run_id, "answered": True})
@@ -64,11 +69,12 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
             )
         for row in rows:
             if row["record_id"] in ended and row["stage"] != "evaluate":
-                answer = _answer(row)
-                found[row["record_id"].partition(":")[0]].setdefault(answer.key, answer)
+                answer = _answer(row, kinds[run_id])
+                source = row["record_id"].partition(":")[0]
+                found[source, place_of(answer.key.kind)].setdefault(answer.key, answer)
     made = []
-    for source, answers in sorted(found.items()):
-        path = folder / source / PLACE
+    for (source, place), answers in sorted(found.items()):
+        path = folder / source / place
         count = write_recording(path, source, answers.values())
         hashes = {key.record_hash for key in answers}
         models = tuple(sorted({answer.model for answer in answers.values()}))
@@ -96,10 +102,11 @@ def older_answers(store: Store, run_id: str) -> str | None:
     )
 
 
-def _answer(row: dict[str, Any]) -> RecordedAnswer:
+def _answer(row: dict[str, Any], kind: ProductKind) -> RecordedAnswer:
     """Return the answer in a row of the ledger; if it was a recorded one, with the prompt it was first given to."""
+    key = {"record_hash": row["input_hash"], "kind": kind, **{name: row[name] for name in _KEY}}
     return RecordedAnswer(
-        key=AnswerKey.model_validate({"record_hash": row["input_hash"], **{name: row[name] for name in _KEY}}),
+        key=AnswerKey.model_validate(key),
         text=row["answer"],
         model=row["model_answered"],
         finish_reason=row["finish_reason"],

@@ -16,9 +16,11 @@ from hazardmill.cli.run.estimate import estimate
 from hazardmill.cli.run.preview import preview
 from hazardmill.cli.scenario.collect import collect
 from hazardmill.errors import InputError, PlanningInputError, ProviderDown, UsageError
+from hazardmill.generation.models import Models
 from hazardmill.llm.requests import Request
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.config_from_settings import configure_run
+from hazardmill.runs.recording import record_runs
 from hazardmill.runs.run import Run
 from hazardmill.scenarios.folder import read_scenarios
 from hazardmill.scenarios.scenario import Scenario
@@ -249,3 +251,29 @@ def test_commands_that_know_tasks_only_say_so(command: str, notes: Path) -> None
     words = ["--source", "notes", "--input", str(notes), "--kind", "sit", "--model", "openai/gpt-5-mini"]
     with pytest.raises(UsageError, match="knows tasks only"):
         CliRunner().invoke({"estimate": estimate, "preview": preview}[command], words, catch_exceptions=False)
+
+
+def test_recorded_answers_of_both_kinds_give_the_same_scenarios_again(
+    store: Store, notes: Path, tmp_path: Path
+) -> None:
+    for kind, make in (("mal", mal), ("sit", sit)):
+        worked(started(store, notes, backend(lambda request, make=make: numbered(request, make)), kind, kind))
+    made = record_runs(store, ["mal", "sit"], tmp_path / "recordings")
+    assert [(each.path.name, each.answers, each.records) for each in made] == [("scenarios.jsonl.zst", 36, 6)]
+    again = Store.open(tmp_path / "again", create=True)
+    models = Models(extract="recorded", author="recorded", judge="recorded")
+    for kind in ("mal", "sit"):
+        recorded = config(
+            notes,
+            backend="recorded",
+            kind=kind,
+            base_domain=BASE,
+            models=models,
+            recordings=tmp_path / "recordings",
+        )
+        run, _ = Run.start(again, recorded, kind)
+        worked(run)
+    for row, before in zip(*(other.rows("scenarios") for other in (again, store)), strict=True):
+        named = ("scenario_id", "scenario", "plan", "draft", "kind")
+        assert [row[name] for name in named] == [before[name] for name in named]
+        assert (row["backend"], row["model_answered"]) == ("recorded", "toy")

@@ -10,14 +10,15 @@ from typing import ClassVar
 from hazardmill.errors import InputError, NotRecorded
 from hazardmill.llm.recordings import Recording
 from hazardmill.llm.requests import Completion, Request
+from hazardmill.records import ProductKind
 
 
 class RecordedBackend:
     """Answers from the recordings of the sources, and from nothing else.
 
     Args:
-        place: Returns the path of a source's recording; called, and the file read, at the first request for one of its
-            records.
+        place: Returns the path of a source's recording, given its name and whether tasks or scenarios are made; called,
+            and the file read, at the first such request for one of its records.
     """
 
     name = "recorded"
@@ -25,9 +26,9 @@ class RecordedBackend:
     charges: ClassVar[bool] = False
     """The answers were paid for when they were recorded."""
 
-    def __init__(self, place: Callable[[str], Path]) -> None:
+    def __init__(self, place: Callable[[str, ProductKind], Path]) -> None:
         self._place = place
-        self._read: dict[str, Recording | InputError] = {}
+        self._read: dict[Path, Recording | InputError] = {}
         self._reading = threading.Lock()
 
     async def complete(self, request: Request) -> Completion:
@@ -42,7 +43,7 @@ class RecordedBackend:
                 f"answers are recorded per record, but this {request.stage} request belongs to no record",
                 remedy="choose a language model: --model",
             )
-        recording = self._of(request.record_id.partition(":")[0])
+        recording = self._of(request.record_id.partition(":")[0], key.kind)
         if isinstance(recording, InputError):
             raise NotRecorded(
                 recording.message,
@@ -77,11 +78,12 @@ class RecordedBackend:
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""
 
-    def _of(self, source: str) -> Recording | InputError:
+    def _of(self, source: str, kind: ProductKind) -> Recording | InputError:
+        path = self._place(source, kind)
         with self._reading:
-            if source not in self._read:
+            if path not in self._read:
                 try:
-                    self._read[source] = Recording.read(self._place(source), source)
+                    self._read[path] = Recording.read(path, source)
                 except InputError as error:
-                    self._read[source] = error
-            return self._read[source]
+                    self._read[path] = error
+            return self._read[path]
