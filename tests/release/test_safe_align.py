@@ -135,6 +135,14 @@ def test_alpha_works_through_unequal_lengths_only():
         assert term == pytest.approx(alpha * 2 * shared * (1 / chosen.tokens - 1 / rejected.tokens), abs=1e-12)
 
 
+def test_the_longer_answer_decides_whether_shared_actions_become_less_likely():
+    chosen, rejected, k, _ = random_pairs(12)
+    found = safe_align(chosen, rejected, k, EXAMPLE)
+    first = (found.chosen_gradient + found.rejected_gradient)[k > 0, 0]
+    # Above 0: a step against the gradient makes the action less likely.
+    assert (np.sign(first) == np.sign(chosen.tokens - rejected.tokens)[k > 0]).all()
+
+
 @pytest.mark.parametrize("length", ["tokens", "actions"])
 def test_at_equal_lengths_neither_loss_nor_gradient_depends_on_alpha(length):
     chosen, rejected, k, _ = equal_length(5)
