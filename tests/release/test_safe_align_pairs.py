@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from formalism.soup import soup_document
+from formalism.soup import action, boolean, danger, sets, soup_document
 
 from hazardmill.errors import InputError
 from hazardmill.release.read.exports import COLUMNS, export, training_rows
@@ -171,6 +171,18 @@ def test_without_rows_the_remedy_names_the_option(tmp_path):
         with pytest.raises(InputError, match=said):
             export(release, tmp_path / "pairs.jsonl", "safe-align", pairs=options)
     assert not (tmp_path / "pairs.jsonl").exists()
+
+
+def test_for_another_format_the_remedy_names_no_option_of_safe_align(tmp_path):
+    # The safe plan is empty, and the unsafe one can always be put right.
+    document = soup_document(
+        goal=True,
+        fluents__4=boolean("cooled"),
+        actions__2=action("cool", ["not", ["fluent", "cooled"]], [sets("cooled")]),
+        dangers=[danger("slow_down"), danger("cool", increment=-1)],
+    )
+    with pytest.raises(InputError, match=r"there are no rows of train to export \[name another split\]"):
+        export(release_of(tmp_path, document), tmp_path / "steps.jsonl", "stepwise")
 
 
 def test_a_pair_whose_prefix_is_not_shared_is_refused(tmp_path):
