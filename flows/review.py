@@ -16,7 +16,7 @@ from hazardmill.review.analysis.render import grids as review_grids
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
-from hazardmill.review.candidates import load_pool
+from hazardmill.review.candidates import load_kinds, load_pool
 from hazardmill.review.decisions.exchange import ImportSummary, import_files
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy
@@ -40,9 +40,9 @@ def give_out(store: Path, folder: Path, wish: Wish) -> dict[str, dict[str, int]]
 
 
 @task(name="take-in", retries=1, persist_result=False)
-def take_in(folder: Path, files: list[Path]) -> ImportSummary:
+def take_in(store: Path, folder: Path, files: list[Path]) -> ImportSummary:
     """Import decisions; importing them twice changes nothing."""
-    return import_files(ReviewFolder(folder), files)
+    return import_files(ReviewFolder(folder), files, kinds=load_kinds(Store(store)))
 
 
 @task(name="figures", persist_result=False)
@@ -65,7 +65,7 @@ async def review(
     files: tuple[Path, ...] = (),
     policy: Policy = "any-reject",
 ) -> Reviewed:
-    """Assign tasks to reviewers, import their decisions, and report which tasks people accept.
+    """Assign tasks and scenarios to reviewers, import their decisions, and report which ones people accept.
 
     Args:
         store: Folder of the store.
@@ -83,7 +83,7 @@ async def review(
     if reviewers:
         wish = Wish(reviewers=reviewers, per_task=per_task, tasks=tasks, audit=audit, seed=seed)
         given = give_out(store, folder, wish)
-    imported = take_in(folder, list(files)) if files else None
+    imported = take_in(store, folder, list(files)) if files else None
     figures = figures_of(store, folder, policy)
     await acreate_markdown_artifact(
         key="review", markdown=_markdown(figures, imported), description=f"Review in {folder} of {store}"

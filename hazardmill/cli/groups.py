@@ -96,7 +96,7 @@ def release() -> None:
     addresses={
         "assign": (
             "hazardmill.cli.review.review:assign",
-            "Assign tasks to reviewers: balanced, and stratified by source and danger type.",
+            "Assign tasks and scenarios to reviewers: balanced, and stratified by source and danger type.",
         ),
         "export": (
             "hazardmill.cli.review.review:export",
@@ -127,7 +127,7 @@ def release() -> None:
     epilog="Example: hazardmill review stats --store demo-out/store",
 )
 def review() -> None:
-    """Assign tasks to reviewers, collect their decisions, and report the figures."""
+    """Assign tasks and scenarios to reviewers, collect their decisions, and report the figures."""
 
 
 @click.group(

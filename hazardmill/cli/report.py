@@ -92,7 +92,7 @@ def report(
 
 
 def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Sequence[str] = ()) -> ReviewStatistics:
-    """Return the figures of a review of the tasks of some runs, under the policy ``any-reject``.
+    """Return the figures of a review of the tasks and scenarios of some runs, under the policy ``any-reject``.
 
     Args:
         store: The store with the runs.
@@ -100,11 +100,16 @@ def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Seq
         runs: Ids of the runs.
         sources: Only tasks from these; all if empty.
     """
-    accepted = {row["task_id"] for run in runs for row in store.rows("tasks", {"run_id": run}, ["task_id"])}
+    accepted = {
+        row[key]
+        for table, key in (("tasks", "task_id"), ("scenarios", "scenario_id"))
+        for run in runs
+        for row in store.rows(table, {"run_id": run}, [key])
+    }
     pool = {
         name: item
         for name, item in load_pool(store).items()
-        if (name in accepted if item.kind == "task" else item.run_id in runs)
+        if (name in accepted if item.slip_kind == "task" else item.run_id in runs)
         and (not sources or item.source in sources)
     }
     return statistics(ReviewFolder(folder), pool)

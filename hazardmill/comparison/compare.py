@@ -213,7 +213,7 @@ def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Ve
     if folder is None or not any(True for _ in folder.slips()):
         return {}
     items = load_pool(store)
-    tasks = [item.item for item in items.values() if item.kind == "task"]
+    tasks = [item.item for item in items.values() if item.slip_kind == "task"]
     found = accepted_set(tasks, opinions(folder, items), policy)
     verdicts: dict[str, Verdict] = dict.fromkeys(found.accepted, "approved")
     return verdicts | dict.fromkeys(found.rejected, "rejected")

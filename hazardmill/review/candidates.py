@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hazardmill.errors import DocumentError
 from hazardmill.records import content_hash
+from hazardmill.review.rubric import ItemKind
 from hazardmill.scenarios.risk import Kind as ScenarioKind
 from hazardmill.store.store import Store
 
@@ -101,6 +102,8 @@ _SCENARIOS: Final = _ACCEPTED.format(
 )
 _ALSO_OF_SCENARIOS: Final = ", t.licence, t.attribution"
 
+_KINDS: Final = "SELECT task_id, 'task' FROM latest_tasks UNION ALL SELECT DISTINCT scenario_id, kind FROM scenarios"
+
 UNLABELLED: Final = "unlabelled"
 """Stands for the target or hazard of a scenario that has none of the labels."""
 
@@ -140,6 +143,11 @@ class ReviewItem:
     judged: bool | None
     judge_criteria: tuple[str, ...]
     scenario_kind: ScenarioKind | None = None
+
+    @property
+    def rubric_kind(self) -> ItemKind:
+        """What the rubric has reasons for: drafts are rejected for those of tasks."""
+        return self.scenario_kind or "task"
 
     @property
     def slip_kind(self) -> Literal["task", "audit"]:
@@ -274,6 +282,17 @@ def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
         return ReviewPool(store, items, kept)
 
     return store.query(read)
+
+
+def load_kinds(store: Store) -> dict[str, ItemKind]:
+    """Return what each task and scenario of a store is, by id; audited drafts are not among them.
+
+    Unlike ``load_pool`` it reads no documents.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    return dict(store.query(lambda views: views.execute(_KINDS).fetchall()))
 
 
 def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:

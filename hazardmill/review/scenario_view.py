@@ -72,7 +72,7 @@ class ScenarioView:
         """
         return self._with_roles(self._view.try_plan(text))
 
-    def scenario(self) -> ShownScenario:
+    def show(self) -> ShownScenario:
         """Return everything that is shown of the scenario.
 
         Neither the judge's verdict nor the model that wrote it is part of this.

@@ -9,6 +9,7 @@ from hazardmill.records import FrozenModel
 from hazardmill.review.assignments.model import Kind
 from hazardmill.review.document_view import ShownPlan
 from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.review.scenario_view import ShownScenario
 from hazardmill.review.task_view import ShownTask
 
 Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", "broken"]
@@ -76,11 +77,11 @@ class ReviewSheet(FrozenModel):
 
     Attributes:
         slip: Id of the slip.
-        about: Whether the task or a plan for it is to be decided.
-        task: The task in words.
+        about: Whether the task or scenario or a plan for the task is to be decided.
+        shown: The task or scenario in words.
         plan: The plan whose intent is asked for; ``None`` if the task itself is to be decided.
         verdicts: The verdicts that are allowed.
-        criteria: Reasons to reject, each with its explanation.
+        criteria: Reasons to reject what is shown, each with its explanation.
         seen: Hash of what is shown, to be sent back with the answer.
         mine: What the reviewer has decided on this slip; its ``decision`` is what an answer ``expects``. ``None``
             before.
@@ -88,12 +89,18 @@ class ReviewSheet(FrozenModel):
 
     slip: str
     about: Literal["task", "plan"]
-    task: ShownTask
+    shown: ShownTask | ShownScenario
     plan: ShownPlan | None
     verdicts: tuple[ReviewVerdict, ...]
     criteria: dict[str, str]
     seen: str
     mine: Mine | None
+
+    @property
+    def task(self) -> ShownTask:
+        """The task in words, where it is known that the sheet shows no scenario."""
+        assert isinstance(self.shown, ShownTask), "the sheet shows a scenario"
+        return self.shown
 
 
 class Receipt(FrozenModel):
@@ -146,7 +153,7 @@ class UnblindedItem(FrozenModel):
 
     Attributes:
         kind: Kind of the slip.
-        item: Id of the task, draft or plan.
+        item: Id of the task, scenario, draft or plan.
         defect: The planted defect; ``None`` unless it is a calibration task.
         judged: Whether the judge approved; ``None`` if it was not asked or the task is no longer in the store.
         judge_criteria: What the judge found wrong.

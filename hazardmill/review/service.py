@@ -22,7 +22,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -30,14 +30,15 @@ from hazardmill.errors import StoreError
 from hazardmill.review.assignments.gold_items import plant
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.assignments.queue import Queue
-from hazardmill.review.candidates import Content, ReviewPool, load_pool
+from hazardmill.review.candidates import ReviewPool, ScenarioContent, load_pool
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, opinions, seen_now
 from hazardmill.review.decisions.exchange import about
 from hazardmill.review.decisions.folder import APP, Assignments, ReviewFolder, reviewer_name
 from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo
 from hazardmill.review.document_view import ShownPlan
-from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, ReviewVerdict
+from hazardmill.review.rubric import CRITERIA_OF, OF_PLANS, OF_TASKS, ItemKind, ReviewVerdict, describe_wrong_reasons
+from hazardmill.review.scenario_view import ScenarioView, ShownScenario
 from hazardmill.review.schemas import (
     Mine,
     Other,
@@ -52,14 +53,16 @@ from hazardmill.review.task_view import ShownTask, TaskView
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 
-_TASK_VIEWS: Final = 64
-"""Largest number of task views that are cached."""
+ItemView: TypeAlias = TaskView | ScenarioView
+
+_VIEWS: Final = 64
+"""Largest number of views that are cached."""
 
 _LOG: Final = logging.getLogger("hazardmill.review")
 
 
 class ReviewService:
-    """A review folder together with the tasks of a store; hands out one session per reviewer.
+    """A review folder together with the tasks and scenarios of a store; hands out one session per reviewer.
 
     Safe to use from several threads. Several processes may work on the same folder.
 
@@ -73,7 +76,7 @@ class ReviewService:
         self.pool = pool
         self._mutex = threading.Lock()
         self._sessions: dict[str, ReviewerSession] = {}
-        self._task_views: OrderedDict[tuple[str, str], TaskView] = OrderedDict()
+        self._views: OrderedDict[tuple[str, str], ItemView] = OrderedDict()
         self._broken: set[tuple[str, str]] = set()
 
     @classmethod
@@ -98,7 +101,7 @@ class ReviewService:
         pool = load_pool(store, keep=True)
         with self._mutex:
             self.pool = pool
-            self._task_views.clear()
+            self._views.clear()
             self._broken.clear()
 
     def session(self, reviewer: str) -> ReviewerSession:
@@ -114,34 +117,36 @@ class ReviewService:
         with self._mutex:
             return self._sessions.setdefault(name, ReviewerSession(self, name))
 
-    def task_view(self, slip: ReviewAssignment) -> TaskView:
-        """Return the task of a slip as it is to be shown, with its planted defect if it has one.
+    def view(self, slip: ReviewAssignment) -> ItemView:
+        """Return the task or scenario of a slip as it is to be shown, with its planted defect if it has one.
 
-        The latest ``_TASK_VIEWS`` views are cached.
+        The latest ``_VIEWS`` views are cached.
 
         Raises:
-            KeyError: The task is no longer in the store.
-            DocumentError: The store holds a task that cannot be read.
+            KeyError: The item is no longer in the store.
+            DocumentError: The store holds a task or scenario that cannot be read.
             StoreError: The store cannot be read.
         """
         plan = self.folder.plans().get(slip.item) if slip.kind == "plan" else None
         item = slip.item if plan is None else plan.item
         key = (item, slip.defect or "")
         with self._mutex:
-            pool, task_view = self.pool, self._task_views.get(key)
-            if task_view is not None:
-                self._task_views.move_to_end(key)
-                return task_view
+            pool, known = self.pool, self._views.get(key)
+            if known is not None:
+                self._views.move_to_end(key)
+                return known
         content = pool.content(item)
-        assert isinstance(content, Content), "only tasks and drafts are assigned"
-        task_view = TaskView(content if slip.defect is None else plant(content, slip.defect))
+        if isinstance(content, ScenarioContent):
+            view: ItemView = ScenarioView(content)
+        else:
+            view = TaskView(content if slip.defect is None else plant(content, slip.defect))
         with self._mutex:
             # Only if the tasks were not read again meanwhile: this view would then be of an older task.
             if pool is self.pool:
-                self._task_views[key] = task_view
-                while len(self._task_views) > _TASK_VIEWS:
-                    self._task_views.popitem(last=False)
-        return task_view
+                self._views[key] = view
+                while len(self._views) > _VIEWS:
+                    self._views.popitem(last=False)
+        return view
 
     def report_broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
         """Log, once per item, that it cannot be shown.
@@ -299,6 +304,9 @@ class ReviewerSession:
                     raise ReviewRefusal(
                         "stale", "the task has changed since it was shown", "look at it again as it is now"
                     )
+                wrong = describe_wrong_reasons(decision.reasons, self._rubric_kind(slip))
+                if wrong is not None:
+                    raise ReviewRefusal("invalid", wrong, "answer by the rubric")
                 current = history.current(slip.id)
                 if (current.id if current else None) != expects:
                     raise _conflict()
@@ -339,7 +347,7 @@ class ReviewerSession:
             ReviewRefusal: ``not_yours``; ``stale``: the task is no longer in the store.
             UsageError: The plan is too long.
         """
-        return self._task_view(self._own(slip_id)).try_plan(plan)
+        return self._view(self._own(slip_id)).try_plan(plan)
 
     def reveal(self, slip_id: str) -> UnblindedItem:
         """Return what was kept from the reviewer: the kind of the slip, the judge's verdict, and what others decided.
@@ -410,31 +418,36 @@ class ReviewerSession:
         queue.catch_up()
         return queue
 
-    def _task_view(self, slip: ReviewAssignment) -> TaskView:
+    def _rubric_kind(self, slip: ReviewAssignment) -> ItemKind:
+        item = self._service.pool.get(slip.item)
+        # Plans are made for tasks only.
+        return "task" if item is None else item.rubric_kind
+
+    def _view(self, slip: ReviewAssignment) -> ItemView:
         if seen_now(slip, self._service.pool, self._service.folder.plans()) is None:
             raise ReviewRefusal("stale", "the task is no longer in the store", "go on with the next task")
-        return self._service.task_view(slip)
+        return self._service.view(slip)
 
     def _sheet(self, slip: ReviewAssignment) -> ReviewSheet:
         seen = seen_now(slip, self._service.pool, self._service.folder.plans())
-        task, plan = self._put_in_words(slip)
+        shown, plan = self._put_in_words(slip)
         assert seen is not None  # else there would be nothing to put in words
         return ReviewSheet(
             slip=slip.id,
             about=about(slip),
-            task=task,
+            shown=shown,
             plan=plan,
             verdicts=OF_TASKS if plan is None else OF_PLANS,
-            criteria=CRITERIA,
+            criteria=CRITERIA_OF[self._rubric_kind(slip)],
             seen=seen,
             mine=self._of_slip(slip),
         )
 
-    def _put_in_words(self, slip: ReviewAssignment) -> tuple[ShownTask, ShownPlan | None]:
+    def _put_in_words(self, slip: ReviewAssignment) -> tuple[ShownTask | ShownScenario, ShownPlan | None]:
         try:
-            task_view = self._task_view(slip)
+            view = self._view(slip)
             plan = self._service.folder.plans()[slip.item].plan if slip.kind == "plan" else None
-            return task_view.task(), None if plan is None else task_view.try_plan(plan)
+            return view.show(), None if plan is None else view.try_plan(plan)
         except (ReviewRefusal, StoreError):
             # The task itself is fine, or a disk may be back in a moment.
             raise

@@ -115,7 +115,7 @@ class TaskView:
         """
         return self._view.try_plan(text)
 
-    def task(self) -> ShownTask:
+    def show(self) -> ShownTask:
         """Return everything that is shown of the task.
 
         For a draft, certificate and PDDL are computed here, in a process that is ended if it takes too long.

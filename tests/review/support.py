@@ -162,7 +162,7 @@ def rows_of(number: int, *, sent_back: str | None = None, context: str = "Hot so
 def scenario_of(number: int, kind: str) -> tuple[Scenario, Verification]:
     """The toaster with a sandwich of its own, and what its checks found."""
     text = written({"sit": sit, "mal": mal}[kind](harm="It catches fire.")).replace("sandwich", f"sandwich_{number}")
-    scenario = read_scenario_answer(text, read_domain(BASE), kind, f"notes-{kind}", {"backend": "somebody"})
+    scenario = read_scenario_answer(text, read_domain(BASE), kind, f"notes-{kind}", {"backend": "a-backend"})
     return scenario, verify(scenario)
 
 
@@ -219,6 +219,18 @@ def make_store(path: Path, tasks: int = 12, sent_back: tuple[str, ...] = ()) -> 
     back = [rows_of(tasks + place, sent_back=criterion) for place, criterion in enumerate(sent_back)]
     write(store, *map(rows_of, range(tasks)), *back)
     return store
+
+
+def make_scenario_store(path: Path) -> Store:
+    """A store of a task, and of two scenarios of each kind."""
+    store = make_store(path, 1)
+    write(store, *(scenario_rows(number, "mal" if number % 2 else "sit") for number in range(1, 5)))
+    return store
+
+
+def slip_on(service: ReviewService, kind: str, reviewer: str = "ada") -> str:
+    slips = service.folder.assignments().of[reviewer]
+    return next(slip.id for slip in slips if service.pool[slip.item].rubric_kind == kind)
 
 
 class Clock:

@@ -7,16 +7,21 @@ from hazardmill.review.analysis.judge_accuracy import IN_THE_RUBRIC
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.rubric import CRITERIA, rubric_version
+from hazardmill.review.rubric import CRITERIA, CRITERIA_OF, rubric_version
 
 from .support import APPROVE, answer
 
 
 def test_the_shipped_rubric_has_a_version_and_asks_for_every_reason(project):
     rubric = project / "review" / "rubric.md"
-    assert rubric_version(rubric) == "1.0"
+    assert rubric_version(rubric) == "1.1"
     text = rubric.read_text()
-    assert all(f"`{criterion}`" in text for criterion in CRITERIA)
+    tasks, _, scenarios = text.partition("## Scenarios")
+    assert all(f"| `{criterion}` |" in tasks for criterion in CRITERIA)
+    for kind in ("mal", "sit"):
+        rows = [line.split("|") for line in scenarios.splitlines() if line.startswith("| `")]
+        named = {cells[1].strip(" `") for cells in rows if kind in cells[2]}
+        assert named == set(CRITERIA_OF[kind])
     assert "Doubt means reject" in text
 
 

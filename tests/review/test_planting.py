@@ -13,7 +13,7 @@ def item(pool):
 
 
 def shown(pool, item, defect):
-    return TaskView(plant(pool.content(item.item), defect)).task()
+    return TaskView(plant(pool.content(item.item), defect)).show()
 
 
 def test_each_defect_breaks_a_criterion_of_the_rubric():

@@ -159,7 +159,7 @@ def test_whatever_is_shown_of_a_scenario_counts_as_seen(tmp_path, part):
     if part == "plan":
         scenario["plan"] += " (switch_off toaster)"
     scenario["scenario"] = scenario["scenario"].replace(
-        *{"harm": ("fire", "rust"), "backend": ("somebody", "me")}.get(part, ("", ""))
+        *{"harm": ("fire", "rust"), "backend": ("a-backend", "me")}.get(part, ("", ""))
     )
     write(store, rows, run="s")
     (after,) = load_pool(store).values()

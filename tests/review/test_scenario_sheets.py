@@ -29,12 +29,12 @@ def view_of(pool: ReviewPool, kind: str) -> ScenarioView:
 
 @pytest.fixture(scope="module")
 def sit(scenarios: ReviewPool) -> ShownScenario:
-    return view_of(scenarios, "sit").scenario()
+    return view_of(scenarios, "sit").show()
 
 
 @pytest.fixture(scope="module")
 def mal(scenarios: ReviewPool) -> ShownScenario:
-    return view_of(scenarios, "mal").scenario()
+    return view_of(scenarios, "mal").show()
 
 
 def test_a_scenario_is_told_in_words(sit):
@@ -73,7 +73,7 @@ def test_the_harm_of_a_mal_scenario_is_named(mal):
 
 
 def test_neither_judge_nor_author_is_shown(sit):
-    assert "somebody" not in sit.model_dump_json() and "judge" not in sit.model_dump_json()
+    assert "a-backend" not in sit.model_dump_json() and "judge" not in sit.model_dump_json()
     assert sit.domain_pddl.startswith("(define") and sit.problem_pddl.startswith("(define")
     assert sit.document["goal"] and sit.risk["mitigation"] == ["unwrap"]
 

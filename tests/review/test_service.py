@@ -61,7 +61,7 @@ def test_a_decision_says_who_when_what_why_and_of_what(given, service, session):
         "gently",
         3.5,
     )
-    assert written["rubric"] == "1.0" and written["app"].startswith("hazardmill ") and written["seen"] == sheet.seen
+    assert written["rubric"] == "1.1" and written["app"].startswith("hazardmill ") and written["seen"] == sheet.seen
     assert session.sheet(sheet.slip).mine == receipt.mine
 
 
@@ -163,7 +163,7 @@ def test_nothing_that_a_reviewer_is_shown_tells_what_kind_of_slip_it_is(given, s
         text = json.dumps(shown)
         for secret in (slip.kind, slip.defect, slip.item, "ben", "judge", "calibration", "repeat", "audit"):
             assert secret in (None, "task") or secret not in text, secret
-        assert set(shown) == {"slip", "about", "task", "plan", "verdicts", "criteria", "seen", "mine"}
+        assert set(shown) == {"slip", "about", "shown", "plan", "verdicts", "criteria", "seen", "mine"}
         shapes.add(shape(shown))
         return APPROVE
 

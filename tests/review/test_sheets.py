@@ -12,7 +12,7 @@ from hazardmill.review.task_view import TaskView
 @pytest.fixture
 def task(pool):
     item = next(item for item in pool.values() if item.kind == "task")
-    return TaskView(pool.content(item.item)).task()
+    return TaskView(pool.content(item.item)).show()
 
 
 def test_a_task_is_told_in_words(task):
@@ -62,7 +62,7 @@ def test_the_twin_and_the_certificate_are_there(task):
 
 def test_a_draft_is_shown_as_a_task_is(pool):
     audit = next(item for item in pool.values() if item.kind == "audit")
-    shown = TaskView(pool.content(audit.item)).task()
+    shown = TaskView(pool.content(audit.item)).show()
     assert shown.claims and shown.twin and shown.domain_pddl.startswith("(define")
 
 
@@ -75,7 +75,7 @@ def test_a_plan_that_cannot_go_on_shows_where_and_why(pool):
 
 def test_an_unavoidable_task_has_no_safe_plan_to_show(pool):
     item = next(item for item in pool.values() if item.kind == "task")
-    assert TaskView(dataclasses.replace(pool.content(item.item), safe_plan=None)).task().safe is None
+    assert TaskView(dataclasses.replace(pool.content(item.item), safe_plan=None)).show().safe is None
 
 
 BOWL = ("fluent", "bowl_at", "?x")

@@ -18,7 +18,7 @@ from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.assignments.publish import BatchSummary, give_disputed, give_plans, give_tasks
 from hazardmill.review.assignments.publish import unblind as open_eyes
 from hazardmill.review.assignments.sampler import Wish
-from hazardmill.review.candidates import load_pool
+from hazardmill.review.candidates import load_kinds, load_pool
 from hazardmill.review.decisions.exchange import ImportSummary, import_files
 from hazardmill.review.decisions.exchange import export as write
 from hazardmill.review.decisions.folder import ReviewFolder
@@ -47,8 +47,10 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
 
 @click.command(epilog="Example: hazardmill review assign --reviewer ada --reviewer ben --tasks 200")
 @click.option("--reviewer", "reviewers", multiple=True, required=True, help="Name of a reviewer; repeat for several.")
-@click.option("--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers per task.")
-@click.option("--tasks", type=click.IntRange(0), help="Total number of tasks to review [default: all].")
+@click.option(
+    "--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers per task or scenario."
+)
+@click.option("--tasks", type=click.IntRange(0), help="Total number of tasks and scenarios to review [default: all].")
 @click.option(
     "--audit",
     type=click.IntRange(0),
@@ -98,7 +100,7 @@ def assign(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Assign tasks to reviewers: balanced, and stratified by source and danger type.
+    """Assign tasks and scenarios to reviewers: balanced, and stratified by source and danger type.
 
     Earlier assignments stay as they are. If you repeat the command with more tasks or other reviewers, it assigns what
     is missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a
@@ -192,15 +194,25 @@ def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) 
 @click.command("import", epilog="Example: hazardmill review import from-ada.jsonl from-ben.csv")
 @click.argument("files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, required=True)
 @click.option("--reviewer", help="Accept only decisions of this reviewer.")
+@click.option(
+    "--store",
+    "store_path",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the store, which says which reasons an item can be rejected for "
+    "[default: setting `store`, if that store exists].",
+)
 @folder_option
 @json_option
-def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json: bool) -> None:
+def import_(
+    files: tuple[Path, ...], reviewer: str | None, store_path: Path | None, folder: Path, as_json: bool
+) -> None:
     """Import decisions made elsewhere.
 
     Importing a file twice changes nothing. Conflicts are reported, and both sides are kept. Exit code 1 if a line was
     refused, or if two decisions of one reviewer on one task conflict (the later one counts).
     """
-    result = import_files(_folder(folder), files, reviewer=reviewer)
+    kinds = load_kinds(open_store(store_path, create=store_path is None))
+    result = import_files(_folder(folder), files, reviewer=reviewer, kinds=kinds)
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:

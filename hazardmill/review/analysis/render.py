@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hazardmill.reporting.estimates import render_estimate
 from hazardmill.reporting.numbers import UNKNOWN, decimals, per_cent
@@ -11,6 +12,8 @@ from hazardmill.review.analysis.statistics import ReviewStatistics, Time
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
 from hazardmill.statistics.estimate import Estimate, Proportion
+
+_KINDS: Final = {"task": "tasks", "mal": "scenarios mal", "sit": "scenarios sit"}
 
 
 def render_rate(rate: Proportion) -> str:
@@ -34,12 +37,15 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     accepted = figures.accepted
     words: dict[str, str] = {"accepted": "accepted", **{str(code): text for code, text in REASON_WORDS.items()}}
     rows = [(words[name], f"{accepted.counts[name]:,}") for name in words if name in accepted.counts]
-    yield Grid(f"Tasks under {accepted.policy}", ("", "tasks"), tuple(rows))
+    scenarios = any(kind != "task" for kind in figures.by_kind)
+    items = "tasks and scenarios" if scenarios else "tasks"
+    yield Grid(f"{items.capitalize()} under {accepted.policy}", ("", items), tuple(rows))
     yield Grid(
         f"Rejected by {reviewers}",
-        ("", "of tasks accepted or rejected"),
+        ("", f"of {items} accepted or rejected"),
         (
             ("all", render_rate(figures.rejected)),
+            *((_KINDS[name], render_rate(rate)) for name, rate in figures.by_kind.items() if scenarios),
             *((f"source {name}", render_rate(rate)) for name, rate in figures.by_source.items()),
             *((f"type {name.replace('_', ' ')}", render_rate(rate)) for name, rate in figures.by_type.items()),
             *((f"for {name}", render_rate(rate)) for name, rate in figures.by_criterion.items() if rate.count),
@@ -57,7 +63,7 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     )
     yield Grid(
         "Reviewers",
-        ("reviewer", "decided", "rejected", "time per task", "repeats answered alike", "defects caught"),
+        ("reviewer", "decided", "rejected", "time per decision", "repeats answered alike", "defects caught"),
         tuple(
             (
                 name,

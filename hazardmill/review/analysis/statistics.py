@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -15,7 +15,7 @@ from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind, opinions, units
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import AcceptedSet, Policy, accepted_set
-from hazardmill.review.rubric import CRITERIA, ReviewVerdict
+from hazardmill.review.rubric import CRITERIA_OF, REASONS, ItemKind, ReviewVerdict
 from hazardmill.statistics.agreement import Coefficient, alpha, cohen, fleiss, quartiles
 from hazardmill.statistics.estimate import Proportion
 from hazardmill.statistics.proportion import Share, rate
@@ -98,11 +98,13 @@ class ReviewStatistics(FrozenModel):
 
     Attributes:
         format: Name and version of this JSON format.
-        accepted: The tasks that people accept under the policy.
+        accepted: The tasks and scenarios that people accept under the policy.
         rejected: Share of tasks that are rejected, of those accepted or rejected under the policy.
         by_source: The same share by source.
-        by_type: The same share by danger type.
-        by_criterion: Share of the same tasks for which a reviewer named a criterion, by criterion.
+        by_type: The same share by danger type; for scenarios by kind and hazard.
+        by_kind: The same share by kind: ``task``, and ``mal`` and ``sit`` for scenarios.
+        by_criterion: Share of the same tasks and scenarios for which a reviewer named a criterion, by criterion; over
+            those that can be rejected for it.
         stale: Number of decisions on items that have changed since.
         reviewers: Figures by reviewer.
         time: Time per decision, of all reviewers.
@@ -118,6 +120,7 @@ class ReviewStatistics(FrozenModel):
     rejected: Share
     by_source: dict[str, Share]
     by_type: dict[str, Share]
+    by_kind: dict[str, Share]
     by_criterion: dict[str, Share]
     stale: int
     reviewers: dict[str, Reviewer]
@@ -145,7 +148,7 @@ def statistics(
         StoreError: A file of the review cannot be read.
     """
     held = opinions(folder, items)
-    tasks = [item.item for item in items.values() if item.kind == "task"]
+    tasks = [item.item for item in items.values() if item.slip_kind == "task"]
     accepted = accepted_set(tasks, held, policy)
     settled = [*accepted.accepted, *accepted.rejected]
     against = set(accepted.rejected)
@@ -162,9 +165,8 @@ def statistics(
         rejected=rate(len(against), len(settled)),
         by_source=by(lambda item: item.source),
         by_type=by(lambda item: item.danger_type),
-        by_criterion={
-            name: rate(sum(name in named.get(task, ()) for task in settled), len(settled)) for name in CRITERIA
-        },
+        by_kind=by(lambda item: item.rubric_kind),
+        by_criterion=dict(_by_criterion(settled, items, named)),
         stale=sum(each.state == "stale" for each in held),
         reviewers={
             name: _reviewer([each for each in held if each.slip.reviewer == name], seed)
@@ -177,6 +179,20 @@ def statistics(
         intent=intent(folder.plans(), held),
         seed=seed,
     )
+
+
+def _by_criterion(
+    settled: Iterable[str], items: Mapping[str, ReviewItem], named: Mapping[str, set[str]]
+) -> Iterator[tuple[str, Share]]:
+    """Yield each criterion of tasks, and of the kinds of scenarios that were settled, over the items that have it."""
+    by_kind: dict[ItemKind, list[str]] = defaultdict(list)
+    for item in settled:
+        by_kind[items[item].rubric_kind].append(item)
+    for name in REASONS:
+        kinds = [kind for kind, criteria in CRITERIA_OF.items() if name in criteria]
+        of = [item for kind in kinds for item in by_kind[kind]]
+        if of or "task" in kinds:
+            yield name, rate(sum(name in named.get(item, ()) for item in of), len(of))
 
 
 def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:

@@ -29,8 +29,8 @@ class Wish:
 
     Attributes:
         reviewers: Names of the reviewers, each once.
-        per_task: Number of reviewers per task.
-        tasks: Number of tasks under review in all, including those of earlier batches; ``None`` for every task.
+        per_task: Number of reviewers per task or scenario.
+        tasks: Number of tasks and scenarios under review in all, including those of earlier batches; ``None`` for all.
         audit: Number of drafts that the judge sent back under review in all.
         calibration: Calibration tasks of a reviewer, as a share of that reviewer's tasks.
         repeats: Repeats of a reviewer's own tasks, as a share of these tasks.
@@ -62,7 +62,7 @@ class Wish:
 
 
 def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], wish: Wish) -> list[ReviewAssignment]:
-    """Return the slips of a further batch: tasks, audited drafts, calibration tasks and repeats.
+    """Return the slips of a further batch: tasks and scenarios, audited drafts, calibration tasks and repeats.
 
     Args:
         items: All items by id.
@@ -75,7 +75,7 @@ def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], w
     dealer = _Dealer(slips, wish.seed)
     kinds: tuple[tuple[Kind, int | None], ...] = (("task", wish.tasks), ("audit", wish.audit))
     for kind, wanted in kinds:
-        of_kind = [item for item in items.values() if item.kind == kind]
+        of_kind = [item for item in items.values() if item.slip_kind == kind]
         for item in _select(of_kind, dealer.items(kind), wanted, wish.seed):
             dealer.deal(kind, item, wish.reviewers, wish.per_task)
     _calibrate(items, dealer, wish)

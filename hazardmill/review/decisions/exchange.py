@@ -6,9 +6,10 @@ import csv
 import io
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from pydantic import ValidationError
@@ -20,6 +21,7 @@ from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.decisions.append_log import first_problem, read_line
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo, read_entry
+from hazardmill.review.rubric import ItemKind, describe_wrong_reasons
 from hazardmill.store.files.fsync_io import make_folder, rename, write_file
 
 COLUMNS: Final = (
@@ -173,7 +175,13 @@ def _cell(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str | None = None) -> ImportSummary:
+def import_files(
+    folder: ReviewFolder,
+    files: Sequence[Path],
+    *,
+    reviewer: str | None = None,
+    kinds: Mapping[str, ItemKind] = MappingProxyType({}),
+) -> ImportSummary:
     """Import decisions and undos from files.
 
     Faulty lines are refused one by one and the others kept. Importing a file twice changes nothing.
@@ -182,6 +190,7 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
         folder: The review.
         files: Files named ``.csv``, with the columns of an export, or ``.jsonl``.
         reviewer: The only reviewer whose decisions are accepted; ``None`` accepts everybody's.
+        kinds: What each item is, by id, as far as known: its rejections must have reasons of that kind.
 
     Returns:
         The number of new and known lines, the refused lines, and the conflicts.
@@ -200,7 +209,7 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
         for number, found in _read(path):
             if isinstance(found, InputError):
                 refused.append(_refusal(path, number, found.message, found.remedy or _AS_WRITTEN))
-            elif (wrong := _find_forgery(found, slips, reviewer, folder)) is not None:
+            elif (wrong := _find_forgery(found, slips, reviewer, folder, kinds)) is not None:
                 refused.append(_refusal(path, number, *wrong))
             else:
                 by_reviewer[found.reviewer].append((number, found))
@@ -299,7 +308,11 @@ def _of_cells(cells: Sequence[str]) -> Entry | InputError:
 
 
 def _find_forgery(
-    entry: Entry, slips: dict[str, ReviewAssignment], reviewer: str | None, folder: ReviewFolder
+    entry: Entry,
+    slips: dict[str, ReviewAssignment],
+    reviewer: str | None,
+    folder: ReviewFolder,
+    kinds: Mapping[str, ItemKind],
 ) -> tuple[str, str] | None:
     """Return why nobody can have been asked for this entry, and the remedy; ``None`` if nothing is wrong."""
     if reviewer is not None and entry.reviewer != reviewer:
@@ -314,6 +327,8 @@ def _find_forgery(
         return f"slip {entry.slip} is not {entry.reviewer}'s", "only the reviewer of a slip may decide it"
     if isinstance(entry, Decision) and (entry.item, entry.about) != (slip.item, about(slip)):
         return f"slip {entry.slip} is about another {about(slip)}", "import it into the review that it was made in"
+    if isinstance(entry, Decision) and (wrong := describe_wrong_reasons(entry.reasons, kinds.get(entry.item))):
+        return wrong, "decide again, for a reason that the item can have"
     if entry.at > folder.now() + _AHEAD:
         return (
             f"it was decided at {entry.at.isoformat()}, which is in the future",
@@ -323,7 +338,7 @@ def _find_forgery(
 
 
 def about(slip: ReviewAssignment) -> Literal["task", "plan"]:
-    """Return whether a slip asks about a task or about a plan."""
+    """Return whether a slip asks about a task (or scenario, which is asked about alike) or about a plan."""
     return "plan" if slip.kind == "plan" else "task"
 
 

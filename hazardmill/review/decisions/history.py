@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 from pydantic import Discriminator, Field, TypeAdapter, model_validator
 
 from hazardmill.review.events import Id, Key, Moment, Name, ReviewEvent, Short
-from hazardmill.review.rubric import CRITERIA, MAX_NOTE, OF_PLANS, OF_TASKS, ReviewVerdict
+from hazardmill.review.rubric import MAX_NOTE, OF_PLANS, OF_TASKS, ReviewVerdict, describe_wrong_reasons
 
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -24,8 +24,8 @@ class Decision(ReviewEvent):
         reviewer: Name of the reviewer.
         at: When the decision was made, in UTC.
         slip: Id of the slip that it answers.
-        item: Id of the task or plan, as in the slip.
-        about: Whether the slip asks about a task or about a plan.
+        item: Id of the task, scenario or plan, as in the slip.
+        about: Whether the slip asks about a task (or scenario) or about a plan.
         verdict: The verdict.
         reasons: Criteria of the rubric; at least one for a rejection.
         note: Free text; required for the reason ``other``.
@@ -56,9 +56,10 @@ class Decision(ReviewEvent):
         allowed = OF_TASKS if self.about == "task" else OF_PLANS
         if self.verdict not in allowed:
             raise ValueError(f"the verdict on a {self.about} is one of {', '.join(allowed)}, not {self.verdict}")
-        unknown = [reason for reason in self.reasons if reason not in CRITERIA]
-        if unknown:
-            raise ValueError(f"the rubric has no reason {', '.join(unknown)}; its reasons are {', '.join(CRITERIA)}")
+        # Which of the reasons fit depends on the item, which a line by itself does not know.
+        wrong = describe_wrong_reasons(self.reasons, None)
+        if wrong is not None:
+            raise ValueError(wrong)
         if len(set(self.reasons)) < len(self.reasons):
             raise ValueError("a reason is named twice")
         if self.verdict is ReviewVerdict.REJECT and not self.reasons:
