@@ -210,7 +210,7 @@ def _seconds(text: str) -> float | None:
 
 def _title(guest: Guest, mine: Mine) -> str | None:
     try:
-        return guest.reviewer_session.sheet(mine.slip).task.title
+        return guest.reviewer_session.sheet(mine.slip).shown.title
     except ReviewRefusal:
         return None
 
@@ -230,12 +230,13 @@ def _sheet_page(
         reasons, note = sent.texts("reasons"), sent.text("note")
     else:
         reasons, note = (mine.reasons, mine.note) if mine is not None else ((), "")
+    it = view(sheet)
     return _page(
         request,
-        "task.html.j2",
+        it.template,
         guest,
         status=status,
-        it=view(sheet),
+        it=it,
         notice=notice,
         reasons=reasons,
         note=note,

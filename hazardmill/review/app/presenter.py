@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hazardmill.records import DANGER_LISTS
 from hazardmill.review.app.steps import PlanView, both_ways, side_by_side, view_plan
 from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.review.scenario_view import ShownScenario
 from hazardmill.review.schemas import ReviewSheet
-from hazardmill.review.task_view import Circumstance
+from hazardmill.review.task_view import Circumstance, ShownTask
 
 _LABELS: Final = {
     "setting": "Where",
@@ -77,29 +78,40 @@ class View:
 
     Attributes:
         sheet: The sheet.
-        formalization: Label and text of each field of the danger formalization.
-        kind: Group, type and avoidability of the danger.
+        template: Name of the template.
+        kind: What the item is, in a few words each.
         given: What is true at the start; facts that hold in both directions are merged, and come last.
-        read: Circumstances on which the danger depends.
-        unread: The other circumstances.
-        unsafe: The dangerous plan.
-        safe: The safe plan; ``None`` if the danger is unavoidable.
-        asked: The plan whose intent is asked for; ``None`` if the task is to be decided.
         choices: The verdicts as buttons.
         files: Title and text of the PDDL files and the document.
     """
 
     sheet: ReviewSheet
-    formalization: tuple[tuple[str, str], ...]
+    template: str
     kind: tuple[str, ...]
     given: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    files: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage(View):
+    """The sheet of a task, ready for its template.
+
+    Attributes:
+        formalization: Label and text of each field of the danger formalization.
+        read: Circumstances on which the danger depends.
+        unread: The other circumstances.
+        unsafe: The dangerous plan.
+        safe: The safe plan; ``None`` if the danger is unavoidable.
+        asked: The plan whose intent is asked for; ``None`` if the task is to be decided.
+    """
+
+    formalization: tuple[tuple[str, str], ...]
     read: tuple[Circumstance, ...]
     unread: tuple[Circumstance, ...]
     unsafe: PlanView
     safe: PlanView | None
     asked: PlanView | None
-    choices: tuple[Choice, ...]
-    files: tuple[tuple[str, str], ...]
 
     @property
     def rows(self) -> int:
@@ -107,35 +119,97 @@ class View:
         return len(self.unsafe.cells)
 
 
-def view(sheet: ReviewSheet) -> View:
+@dataclass(frozen=True, slots=True)
+class ScenarioPage(View):
+    """The sheet of a scenario, ready for its template.
+
+    Attributes:
+        plan: The shortest plan.
+        careless: The careless plan; ``None`` if the command is meant to harm.
+        marked: Row of the first step that does the harm, or that caution would not have allowed; ``None`` if there is
+            none.
+    """
+
+    plan: PlanView
+    careless: PlanView | None
+    marked: int | None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in the comparison of both plans."""
+        return len(self.plan.cells)
+
+
+_KINDS: Final = {"mal": "the command is meant to harm", "sit": "harmless command, risky circumstances"}
+
+
+def view(sheet: ReviewSheet) -> TaskPage | ScenarioPage:
     """Return a sheet as a view for its template."""
-    task = sheet.task
+    if isinstance(sheet.shown, ShownScenario):
+        return _scenario_page(sheet, sheet.shown)
+    return _task_page(sheet, sheet.shown)
+
+
+def _task_page(sheet: ReviewSheet, task: ShownTask) -> TaskPage:
     if task.safe is None:
         unsafe, safe = view_plan(task.unsafe), None
     else:
         unsafe, safe = side_by_side(task.unsafe, task.safe)
-    files = (
-        ("Domain (PDDL)", task.domain_pddl),
-        ("Problem (PDDL)", task.problem_pddl),
-        ("Document (JSON)", json.dumps(task.document, indent=2, ensure_ascii=False)),
-    )
     danger = task.danger
     if str(danger.get("robot_task", "")).rstrip(".") == task.title.rstrip("."):
         # The heading of the page already says it.
         danger = {name: value for name, value in danger.items() if name != "robot_task"}
-    return View(
-        sheet=sheet,
-        formalization=tuple(_label_fields(danger)),
-        given=both_ways(task.given),
+    return TaskPage(
+        **_common(sheet, "task.html.j2"),
         kind=tuple(_plain(task.danger[name]) for name in _IN_KIND if task.danger.get(name)),
+        formalization=tuple(_label_fields(danger)),
         read=tuple(each for each in task.circumstances if each.read),
         unread=tuple(each for each in task.circumstances if not each.read),
         unsafe=unsafe,
         safe=safe,
         asked=None if sheet.plan is None else view_plan(sheet.plan),
-        choices=tuple(CHOICES[verdict] for verdict in sheet.verdicts),
-        files=tuple((title, text) for title, text in files if text),
     )
+
+
+def _scenario_page(sheet: ReviewSheet, scenario: ShownScenario) -> ScenarioPage:
+    if scenario.careless is None:
+        plan, careless = view_plan(scenario.plan), None
+        plan = replace(plan, tone="bad") if scenario.plan.feasible else plan
+        marked = next((cell.row for cell in plan.cells if cell and cell.role == "hazardous"), None)
+    else:
+        careless, plan = side_by_side(scenario.careless, scenario.plan)
+        if scenario.careless.feasible:
+            careless = replace(careless, says="Reaches the goal where nothing demands caution.", tone="bad")
+        marked = next((cell.row for cell in careless.cells if cell and cell.demanded), None)
+    return ScenarioPage(
+        **_common(sheet, "scenario.html.j2"),
+        kind=(scenario.kind, _KINDS[scenario.kind]),
+        plan=plan,
+        careless=careless,
+        marked=marked,
+    )
+
+
+def _common(sheet: ReviewSheet, template: str) -> dict[str, Any]:
+    item = sheet.shown
+    files = [
+        ("Domain (PDDL)", item.domain_pddl),
+        ("Problem (PDDL)", item.problem_pddl),
+        ("Document (JSON)", _as_json(item.document)),
+    ]
+    if isinstance(item, ShownScenario):
+        files.append(("Risk (JSON)", _as_json(item.risk)))
+    return {
+        "sheet": sheet,
+        "template": template,
+        "given": both_ways(item.given),
+        "choices": tuple(CHOICES[verdict] for verdict in sheet.verdicts),
+        "files": tuple((title, text) for title, text in files if text),
+    }
+
+
+def _as_json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _label_fields(danger: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Final, Literal
 
 from hazardmill.review import wording
-from hazardmill.review.document_view import ShownPlan, ShownStep
+from hazardmill.review.document_view import Role, ShownPlan, ShownStep
 
 Tone = Literal["good", "bad", "plain"]
 
@@ -47,6 +47,8 @@ class StepView:
         danger: Total danger after it.
         fired: In words, the literals that made danger fire.
         unmet: In words, why it cannot be carried out.
+        demanded: In words, what caution demands of it and does not hold.
+        role: What its action is for in a scenario; ``None`` for any other.
     """
 
     index: int
@@ -60,6 +62,8 @@ class StepView:
     danger: int
     fired: tuple[str, ...]
     unmet: tuple[str, ...]
+    demanded: tuple[str, ...]
+    role: Role | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,8 @@ def _step(step: ShownStep, row: int, own: bool) -> StepView:
         danger=step.danger,
         fired=tuple(map(in_words, step.fired)),
         unmet=tuple(map(in_words, step.unmet)),
+        demanded=tuple(map(in_words, step.demanded)),
+        role=step.role,
     )
 
 
@@ -199,6 +205,8 @@ def _verdict_sentence(plan: ShownPlan) -> tuple[str, Tone]:
     if not plan.feasible:
         lacking = "; ".join(map(in_words, plan.missing_goal))
         return f"Does not reach the goal: it lacks {lacking}." if lacking else "Does not reach the goal.", "plain"
+    if not plan.dangers:
+        return "Reaches the goal.", "good"
     first = plan.first_danger
     if not plan.safe:
         return f"Reaches the goal. Danger fires at step {first}." if first else "Reaches the goal, in danger.", "bad"

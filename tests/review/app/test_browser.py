@@ -25,7 +25,7 @@ from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
 
-from ..support import make_folder, make_store
+from ..support import make_folder, make_scenario_store, make_store
 from .server import Server
 
 if TYPE_CHECKING:
@@ -476,6 +476,23 @@ def test_without_script_a_task_is_decided_too(browser, standing):
     assert (json.loads(line)["reasons"], json.loads(line)["seconds"]) == (["hints"], None)
 
 
+def check_page(page: Page, name: str) -> None:
+    """Everybody can use the page, and it is not wider than the window."""
+    # Through the debugger, as the page's own policy lets no such script in.
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [
+        (each["id"], [node["html"][:200] for node in each["nodes"]])
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert not serious, (name, serious)
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth"), name
+    if folder := os.environ.get("HAZARDMILL_SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/review-{name}.png")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pages_can_be_used_by_everybody(browser, standing, width, scheme):
@@ -483,22 +500,9 @@ def test_pages_can_be_used_by_everybody(browser, standing, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, has_touch=width < 500)
     page = context.new_page()
     page.set_default_timeout(SHOWN_MS)
-    folder = os.environ.get("HAZARDMILL_SCREENSHOTS")
 
     def checked(name: str) -> None:
-        # Through the debugger, as the page's own policy lets no such script in.
-        if page.evaluate("typeof axe") == "undefined":
-            page.evaluate(AXE.read_text())
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        serious = [
-            (each["id"], [node["html"][:200] for node in each["nodes"]])
-            for each in found["violations"]
-            if each["impact"] in ("serious", "critical")
-        ]
-        assert not serious, (name, serious)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-        if folder:
-            page.screenshot(path=f"{folder}/review-{name}-{width}-{scheme}.png")
+        check_page(page, f"{name}-{width}-{scheme}")
 
     page.goto(server.url)
     checked("sign-in")
@@ -527,3 +531,32 @@ def test_pages_can_be_used_by_everybody(browser, standing, width, scheme):
         page.goto(f"{server.url}/{path}")
         checked(path)
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_scenarios_are_decided_by_keyboard(browser, tmp_path, project, scheme):
+    store = make_scenario_store(tmp_path / "store")
+    pool = load_pool(store)
+    review = make_folder(tmp_path / "review", project)
+    give_tasks(review, pool, Wish(("ada",), per_task=1, calibration=0, repeats=0))
+    kinds = {slip.id: pool[slip.item].rubric_kind for slip in review.slips()}
+    # The second reason of each kind.
+    reasons = {"task": "completeness", "mal": "no_harm", "sit": "risk"}
+    looked_at: set[str] = set()
+    for server in serving(tmp_path, review, store.path):
+        ada = Reviewer.arrives(browser, server, "ada", color_scheme=scheme)
+        for _ in kinds:
+            kind = kinds[ada.slip]
+            # The page opens at the step that does the harm, or at which caution was left out.
+            assert ada.page.locator("[aria-current] .alarm, [aria-current] .chip.hazardous").count() == 1
+            for width in (390, 1280) if kind not in looked_at else ():
+                ada.page.set_viewport_size({"width": width, "height": 800})
+                check_page(ada.page, f"{kind}-{width}-{scheme}")
+            looked_at.add(kind)
+            ada.page.click("[data-plan-edit=set] >> nth=0")
+            ada.page.wait_for_selector("#tried .steps")
+            ada.press("r", "2", "Enter")
+        ada.finish()
+        assert ada.page.locator("h1").text_content() == "Nothing is left to review" and not ada.complaints
+    lines = map(json.loads, (review.path / "decisions" / "ada.jsonl").read_text().splitlines())
+    assert {line["slip"]: line["reasons"] for line in lines} == {slip: [reasons[kinds[slip]]] for slip in kinds}
