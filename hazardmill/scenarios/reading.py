@@ -15,24 +15,13 @@ from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.document import ROOT_TYPE, FluentDecl, ObjectDecl, TypeDecl
 from hazardmill.formalism.document.expressions import Expr, freeze
 from hazardmill.formalism.formats.pddl.expressions import Expressions, typed_list
-from hazardmill.formalism.formats.pddl.names import DeclaredNames
+from hazardmill.formalism.formats.pddl.names import LooseNames
 from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spell
 from hazardmill.scenarios.draft import DraftAction, Fact, ProblemDraft
 from hazardmill.scenarios.shapes import check_condition_shape
 
 _DOMAIN: Final = (":requirements", ":types", ":constants", ":predicates", ":action")
 _PROBLEM: Final = (":domain", ":requirements", ":objects", ":init", ":goal")
-
-
-class LooseNames(DeclaredNames):
-    """Declared names by what is written; a name that is not declared stays as it is written."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-
-    def find(self, category: str, written: str) -> str:
-        """Return the declared spelling of a name, or the name itself."""
-        return super().find(category, written) or written
 
 
 def read_domain(domain: Path | str) -> ProblemDraft:

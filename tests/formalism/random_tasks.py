@@ -195,6 +195,12 @@ def tasks(draw, finite=True, mitigating=False, reachable=False):
     return Maker(draw, finite, mitigating, reachable).task()
 
 
+def ungraded(task):
+    """The task with danger from nothing, each entry adding at least one."""
+    entries = [{**entry, "increment": abs(entry["increment"])} for entry in task["dangers"]]
+    return {**task, "initial_danger": 0, "max_danger": 0, "dangers": entries}
+
+
 @st.composite
 def plans(draw, task):
     """A plan string: mostly possible actions, some odd spellings, some that name nothing."""

@@ -17,7 +17,7 @@ from hazardmill.scenarios.declarations import declaration_problems
 from hazardmill.scenarios.derive import derive
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import BESIDE, verify
-from tests.formalism.random_tasks import SETTINGS, plans, tasks
+from tests.formalism.random_tasks import SETTINGS, plans, tasks, ungraded
 from tests.formalism.reference_tasks import TASKS, reference_document, reference_plans
 from tests.formalism.soup import soup_document
 from tests.sizes import sized
@@ -27,12 +27,6 @@ TEXTS = {"robot_task": "Serve the soup", "result_of_danger": "A guest is burned"
 
 def form(document, kind):
     return derive(document, kind, f"task-{kind}", **TEXTS)
-
-
-def ungraded(task):
-    """The task with danger from nothing, each entry adding at least one."""
-    entries = [{**entry, "increment": abs(entry["increment"])} for entry in task["dangers"]]
-    return {**task, "initial_danger": 0, "max_danger": 0, "dangers": entries}
 
 
 @settings(SETTINGS, max_examples=sized(120, 1_500))

@@ -7,7 +7,7 @@ else the only name that is equal up to case; ``-`` and ``_`` differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
@@ -36,6 +36,28 @@ def plan_text(actions: Iterable[GroundAction]) -> str:
     return " ".join(action.text for action in actions)
 
 
+class SpelledNames:
+    """Declared names, found by what is written: the same name, else the only one that is equal up to case.
+
+    Args:
+        names: The declared names, each once.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._exact = frozenset(names)
+        self._folded: dict[str, str | None] = {}
+        for name in self._exact:
+            lower = name.lower()
+            self._folded[lower] = None if lower in self._folded else name
+
+    def find(self, token: str) -> str | None:
+        """Return the name that a token stands for, or None."""
+        if token in self._exact:
+            return token
+        # Names are ASCII; a token with a foreign letter that happens to fold to an ASCII one is another name.
+        return self._folded.get(token.lower()) if token.isascii() else None
+
+
 class PlanReader:
     """Grounds plan strings on one system.
 
@@ -45,8 +67,8 @@ class PlanReader:
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self._actions = _spellings(system.actions)
-        self._objects = _spellings(system.objects)
+        self._actions = SpelledNames(system.actions)
+        self._objects = SpelledNames(system.objects)
         self._known: dict[tuple[str, ...], GroundAction | None] = {}
         self._written: dict[str, GroundAction | None] = {}
 
@@ -91,24 +113,8 @@ class PlanReader:
 
     def action_name(self, token: str) -> str | None:
         """Return the name of the action that a token stands for, or None."""
-        return self._match(token, self._system.actions, self._actions)
+        return self._actions.find(token)
 
     def object_name(self, token: str) -> str | None:
         """Return the name of the object that a token stands for, or None."""
-        return self._match(token, self._system.objects, self._objects)
-
-    @staticmethod
-    def _match(token: str, exact: Container[str], folded: dict[str, str | None]) -> str | None:
-        if token in exact:
-            return token
-        # Names are ASCII; a token with a foreign letter that happens to fold to an ASCII one is another name.
-        return folded.get(token.lower()) if token.isascii() else None
-
-
-def _spellings(names: Iterable[str]) -> dict[str, str | None]:
-    """Lower-case name to name; None where two names share it."""
-    folded: dict[str, str | None] = {}
-    for name in names:
-        lower = name.lower()
-        folded[lower] = None if lower in folded else name
-    return folded
+        return self._objects.find(token)

@@ -186,3 +186,14 @@ class DeclaredNames:
         """Yield ``(category, written)`` for the table's names that were not declared."""
         for category, renamed in self._table.items():
             yield from ((category, written) for written in renamed if written not in self._names[category])
+
+
+class LooseNames(DeclaredNames):
+    """Declared names by what is written; a name that is not declared stays as it is written."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def find(self, category: str, written: str) -> str:
+        """Return the declared spelling of a name, or the name itself."""
+        return super().find(category, written) or written
