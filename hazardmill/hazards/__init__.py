@@ -1,0 +1,10 @@
+"""Harm that plans do on the way or leave behind, after the Safe-BeAl paper (``docs/safe-beal.md``).
+
+| module | what it holds |
+| --- | --- |
+| hazard_map | categories, and rules on actions and on final states |
+| map_reader | the file of a map, and what is wrong with it |
+| rules | what the rules of a map mean for one document |
+| execution | a plan's states up to the first action that cannot be done |
+| detector | the violations of a plan |
+"""
