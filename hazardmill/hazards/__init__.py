@@ -7,4 +7,6 @@
 | rules | what the rules of a map mean for one document |
 | execution | a plan's states up to the first action that cannot be done |
 | detector | the violations of a plan |
+| compiled | a map written into a document, for proofs by search |
+| success | whether a plan brings about what its reference does |
 """

@@ -8,13 +8,12 @@ Two laws hold for every plan, because the danger of these tasks can only grow fr
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from hazardmill.errors import PlanningInputError
-from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl, unused_name
 from hazardmill.formalism.document.expressions import Expr, negate
 from hazardmill.scenarios.declarations import conjuncts_of
 from hazardmill.scenarios.draft import ProblemDraft
@@ -89,40 +88,24 @@ def _cautious(document: Document) -> tuple[Document, dict[str, tuple[Expr, ...]]
             precondition = ("and", *conjuncts_of(action.precondition), *demanded)
             action = replace(action, precondition=precondition if len(precondition) > 2 else demanded[0])
         actions.append(action)
-    return _rebuilt(document, actions=actions), safe
+    return document.without_danger(actions=actions), safe
 
 
 def _harmful(document: Document) -> tuple[Document, Expr]:
     """Return the document whose goal demands that a danger entry fired, and the literal that says so."""
-    taken = {fluent.name for fluent in document.fluents}
-    numbered = itertools.chain([HARM], (f"{HARM}_{i}" for i in itertools.count(2)))
-    harm: Expr = ("fluent", next(name for name in numbered if name not in taken))
+    harm: Expr = ("fluent", unused_name(HARM, {fluent.name for fluent in document.fluents}))
     actions = [
         replace(action, effects=(*action.effects, *_marks(action, document.dangers, harm)))
         for action in document.actions
     ]
     fluents = [*document.fluents, FluentDecl(harm[1])]
     goal = ("and", *conjuncts_of(document.goal), harm)
-    return _rebuilt(document, actions=actions, fluents=fluents, goal=goal if len(goal) > 2 else harm), harm
+    return document.without_danger(actions=actions, fluents=fluents, goal=goal if len(goal) > 2 else harm), harm
 
 
 def _marks(action: ActionDecl, dangers: Iterable[DangerEntry], harm: Expr) -> list[Effect]:
     conditions = dict.fromkeys(entry.condition for entry in dangers if entry.action == action.name)
     return [Effect("assign", harm, True, condition) for condition in conditions]
-
-
-def _rebuilt(document: Document, **parts: object) -> Document:
-    """Return a document with other parts, and without what belongs to its danger."""
-    kept: dict[str, Any] = {
-        "types": document.types,
-        "objects": document.objects,
-        "fluents": document.fluents,
-        "actions": document.actions,
-        "initial": dict(document.initial),
-        "goal": document.goal,
-        "name": document.name,
-    }
-    return Document.of(**{**kept, **parts})
 
 
 def _sentence(text: str) -> str:

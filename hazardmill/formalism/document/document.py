@@ -9,8 +9,9 @@ in ``docs/formalism.md``, its JSON in ``document.schema.json``.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -233,6 +234,31 @@ class Document:
         # Values that are the default are checked like the others, then dropped.
         return replace(document, initial=tuple((atom, value) for atom, value in document.initial if value))
 
+    def without_danger(self, **parts: object) -> Document:
+        """Return the planning problem of the task, with some of its parts replaced.
+
+        Danger entries and limits, what the author says about them, texts and provenance are dropped.
+
+        Args:
+            parts: Arguments of ``Document.of`` that differ from those of this task.
+
+        Returns:
+            The document, checked and in canonical order.
+
+        Raises:
+            DocumentError: A part is not well formed.
+        """
+        kept: dict[str, Any] = {
+            "types": self.types,
+            "objects": self.objects,
+            "fluents": self.fluents,
+            "actions": self.actions,
+            "initial": dict(self.initial),
+            "goal": self.goal,
+            "name": self.name,
+        }
+        return Document.of(**{**kept, **parts})
+
     def formal_json(self) -> dict[str, Any]:
         """Return the formal parts as JSON values: what the hash covers."""
         return {
@@ -302,6 +328,12 @@ class Document:
             texts=_read_texts(top.get("texts", {})),
             provenance=_read_provenance(top.get("provenance", {})),
         )
+
+
+def unused_name(wanted: str, taken: Container[str]) -> str:
+    """Return a name for a new part of a document: ``wanted``, or with the first number that makes it unused."""
+    numbered = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(2)))
+    return next(name for name in numbered if name not in taken)
 
 
 _FORMAL_KEYS = ("types", "objects", "fluents", "actions", "initial", "goal", "dangers", "initial_danger", "max_danger")

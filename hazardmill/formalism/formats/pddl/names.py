@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.document.document import ROOT_TYPE, Document
+from hazardmill.formalism.document.document import ROOT_TYPE, Document, unused_name
 from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, walk
 
 RESERVED: Final = frozenset(
@@ -68,8 +68,7 @@ class PddlNames:
     def unused_name(self, wanted: str) -> str:
         """Return ``wanted``, numbered if that name is taken."""
         groups = (self.actions, self.objects, self.fluents, self.types)
-        taken = {name.lower() for group in groups for name in group.values()}
-        return next(name for i in itertools.count(1) if (name := wanted if i == 1 else f"{wanted}_{i}") not in taken)
+        return unused_name(wanted, {name.lower() for group in groups for name in group.values()})
 
 
 def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True) -> PddlNames:
