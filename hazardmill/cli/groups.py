@@ -76,6 +76,28 @@ def scenario() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "check": (
+            "hazardmill.cli.hazards:check",
+            "Show what a map of hazards maps, and with --tasks what it can never meet in these tasks.",
+        ),
+        "compile": (
+            "hazardmill.cli.hazards:compile_",
+            "Write a map of hazards into a task: what it calls harm becomes the danger of the task.",
+        ),
+        "detect": (
+            "hazardmill.cli.hazards:detect",
+            "Find the harm that plans do on the way, and the harm that they leave behind.",
+        ),
+    },
+    epilog="Example: hazardmill hazards check default",
+)
+def hazards() -> None:
+    """Harm that plans do on the way or leave behind, mapped to categories by an editable table."""
+
+
+@click.group(
+    cls=LazyGroup,
+    addresses={
         "build": (
             "hazardmill.cli.release.build:build",
             "Build a versioned dataset from the store: Parquet, task folders, card, manifest.",

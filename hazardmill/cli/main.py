@@ -17,6 +17,10 @@ COMMANDS: Final = {
     "demo": ("hazardmill.cli.demo:demo", "Run the shipped samples through the whole pipeline, offline."),
     "doctor": ("hazardmill.cli.doctor:doctor", "Check what works on this machine."),
     "evaluate": ("hazardmill.cli.groups:evaluate", "Score planners on a release, and show where they fail."),
+    "hazards": (
+        "hazardmill.cli.groups:hazards",
+        "Check a map of hazards, detect harm in plans, and compile the map into a task.",
+    ),
     "ingest": ("hazardmill.cli.ingest:ingest", "Read records of a source into the store."),
     "query": ("hazardmill.cli.query:query", "Run a read-only SQL query on the store."),
     "release": ("hazardmill.cli.groups:release", "Build, compare, publish and export versioned datasets of tasks."),

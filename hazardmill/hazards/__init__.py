@@ -5,6 +5,7 @@
 | hazard_map | categories, and rules on actions and on final states |
 | map_reader | the file of a map, and what is wrong with it |
 | rules | what the rules of a map mean for one document |
+| rule_use | in which tasks the rules apply, and what they can never meet |
 | execution | a plan's states up to the first action that cannot be done |
 | detector | the violations of a plan |
 | compiled | a map written into a document, for proofs by search |
