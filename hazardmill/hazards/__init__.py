@@ -10,4 +10,6 @@
 | detector | the violations of a plan |
 | compiled | a map written into a document, for proofs by search |
 | success | whether a plan brings about what its reference does |
+| scene_graphs | scene graphs into states, and success over recorded graphs |
+| programs | programs of VirtualHome into plan strings, and back |
 """
