@@ -92,6 +92,7 @@ DECIDED: Final = {
     "pytamer": Decision(
         "Free For Educational Use", "free for educational use", "an engine that is asked for by name", ENGINES
     ),
+    "rouge": Decision("LICENCE.txt", "Apache-2.0", "its metadata names a file, which is that licence", DEV),
     "scipy": Decision("BSD, GPL", "BSD-3-Clause, GPL-3.0-or-later WITH GCC-exception-3.1", _LIBGFORTRAN),
     "text-unidecode": Decision(
         "Artistic, GPL, GPL-2.0-or-later", "Artistic-1.0-Perl OR GPL-2.0-or-later", "taken under the Artistic License"
