@@ -15,16 +15,14 @@ from hazardmill.evaluation.abilities.abilities import ABILITIES
 from hazardmill.evaluation.abilities.answers import AnswerOverlap
 from hazardmill.evaluation.metrics import Cluster, Rate
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, interval_end
+from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames, Proportion
+from hazardmill.statistics.ratios import Sides, ratios_of_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = Mapping[str, Any]
-Sides = tuple[float, float]
-"""What an answer adds to numerator and denominator."""
-
 _SIDES: Final[Mapping[str, Callable[[AnswerOverlap], Sides]]] = {
     "precision": lambda found: (found.hits, found.named),
     "recall": lambda found: (found.hits, found.true),
@@ -163,31 +161,11 @@ def _overlap(row: Row, prefix: str) -> AnswerOverlap | None:
 def _estimate(
     rows: Sequence[Row], columns: Mapping[str, _Column], resamples: int, level: float, seed: int, cluster: Cluster
 ) -> dict[str, Estimate]:
-    import numpy as np
-
-    tasks = {task_id: place for place, task_id in enumerate(sorted({row["task_id"] for row in rows}))}
-    sources = {row["task_id"]: row["source"] for row in rows}
-    where = np.array([tasks[row["task_id"]] for row in rows], dtype=np.intp)
-    sums = np.zeros((2, len(tasks), len(columns)))
-    for place, column in enumerate(columns.values()):
-        for side, values in enumerate(column):
-            np.add.at(sums[side, :, place], where, values)
-    bounds = bootstrap(
-        sums[0],
-        sums[1],
-        clusters=[sources[task_id] for task_id in tasks] if cluster == "source" else None,
+    return ratios_of_sums(
+        [row["task_id"] for row in rows],
+        {name: list(zip(column.above, column.below, strict=True)) for name, column in columns.items()},
+        clusters={row["task_id"]: row["source"] for row in rows} if cluster == "source" else None,
         resamples=resamples,
         level=level,
         seed=seed,
     )
-    totals = sums.sum(axis=1)
-    return {
-        name: Estimate(
-            value=float(totals[0, place] / totals[1, place]) if totals[1, place] else None,
-            low=interval_end(bounds.low[place]),
-            high=interval_end(bounds.high[place]),
-            n=round(totals[1, place]),
-            method="bootstrap",
-        )
-        for place, name in enumerate(columns)
-    }

@@ -17,17 +17,15 @@ from hazardmill.evaluation.safel.refusal import RefusalScore, refusal_figures
 from hazardmill.evaluation.safel.sequence import LABELS, rates_of
 from hazardmill.evaluation.safel.shown import SafelTest
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, interval_end
-from hazardmill.statistics.estimate import LEVEL, Estimate
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.estimate import Estimate
 from hazardmill.statistics.proportion import rate
+from hazardmill.statistics.ratios import LEFT_OUT, Sides, ratios_of_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = Mapping[str, Any]
-Sides = tuple[float, float]
-"""What a row adds to numerator and denominator; a denominator of 0 leaves the row out."""
-
 ALL: Final = "all"
 """The group of all scenarios."""
 
@@ -140,10 +138,10 @@ def _transition(rows: Sequence[Row], resamples: int, seed: int) -> _Made:
     for name, new in (("P", False), ("N", True)):
         for measure, among in (("score", "true"), ("precision", "named")):
             columns[f"{name}-{measure}"] = [
-                _share((float(row["hits"]), float(row[among]))) if row["new"] is new else (0.0, 0.0) for row in rows
+                _share((float(row["hits"]), float(row[among]))) if row["new"] is new else LEFT_OUT for row in rows
             ]
         columns[f"{name}-equal"] = [
-            (float(row["equal"]), 1.0) if row["new"] is new and row["equal"] is not None else (0.0, 0.0) for row in rows
+            (float(row["equal"]), 1.0) if row["new"] is new and row["equal"] is not None else LEFT_OUT for row in rows
         ]
     measures = _bootstrapped(rows, columns, resamples, seed)
     both = [measures["P-score"].value, measures["N-score"].value]
@@ -189,31 +187,13 @@ _MEASURES: Final[Mapping[SafelTest, Callable[[Sequence[Row], int, int], _Made]]]
 
 def _share(pair: Sides) -> Sides:
     above, below = pair
-    return (above / below, 1.0) if below else (0.0, 0.0)
+    return (above / below, 1.0) if below else LEFT_OUT
 
 
 def _bootstrapped(
     rows: Sequence[Row], columns: Mapping[str, Sequence[Sides]], resamples: int, seed: int
 ) -> dict[str, Estimate]:
     """Return each ratio of sums with its interval over scenarios."""
-    import numpy as np
-
-    places = {name: place for place, name in enumerate(sorted({row["scenario_id"] for row in rows}))}
-    where = np.array([places[row["scenario_id"]] for row in rows], dtype=np.intp)
-    sums = np.zeros((2, len(places), len(columns)))
-    for place, pairs in enumerate(columns.values()):
-        for side in range(2):
-            np.add.at(sums[side, :, place], where, np.array([pair[side] for pair in pairs], dtype=np.float64))
-    bounds = bootstrap(sums[0], sums[1], resamples=resamples, level=LEVEL, seed=seed)
-    totals = sums.sum(axis=1)
-    return {
-        name: Estimate(
-            value=float(totals[0, place] / totals[1, place]) if totals[1, place] else None,
-            low=interval_end(bounds.low[place]),
-            high=interval_end(bounds.high[place]),
-            n=round(totals[1, place]),
-            method="bootstrap",
-            why=None if totals[1, place] else "nothing of that kind is there to count",
-        )
-        for place, name in enumerate(columns)
-    }
+    units = [row["scenario_id"] for row in rows]
+    why = dict.fromkeys(columns, "nothing of that kind is there to count")
+    return ratios_of_sums(units, columns, resamples=resamples, seed=seed, why=why)
