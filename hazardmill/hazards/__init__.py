@@ -10,6 +10,7 @@
 | detector | the violations of a plan |
 | compiled | a map written into a document, for proofs by search |
 | success | whether a plan brings about what its reference does |
+| figures | rates of safety and success over scripts |
 | scene_graphs | scene graphs into states, and success over recorded graphs |
 | programs | programs of VirtualHome into plan strings, and back |
 """

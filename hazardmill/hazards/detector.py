@@ -83,6 +83,11 @@ class HazardReport:
         return self.executed == self.planned
 
     @property
+    def acting(self) -> bool:
+        """Whether the plan has an action; an empty answer or a refusal has none, and is judged as the empty plan."""
+        return self.planned > 0
+
+    @property
     def categories(self) -> tuple[str, ...]:
         """The categories of all violations, sorted, each once."""
         return tuple(sorted({name for violation in self.violations for name in violation.categories}))
@@ -93,6 +98,7 @@ class HazardReport:
             "safe": self.safe,
             "safe_without_inherited": self.safe_without_inherited,
             "executable": self.executable,
+            "acting": self.acting,
             "planned": self.planned,
             "executed": self.executed,
             "categories": list(self.categories),
