@@ -219,7 +219,7 @@ def _text(value: object) -> str | None:
 
 
 def _all_stored(store: Store) -> Iterator[_Task]:
-    cursor, rows = store.query(_first_of_all)
+    cursor, rows = store.query(_first_of_all, ["tasks"])
     while rows:
         for values in rows:
             row = dict(zip(_COLUMNS, values, strict=True))

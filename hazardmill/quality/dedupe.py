@@ -37,6 +37,7 @@ _TASKS: Final = """
     WHERE $run IS NULL OR tasks.run_id = $run
     ORDER BY began, tasks.run_id, ordinal, tasks.task_id
 """
+_TABLES: Final = ("tasks", "outcomes", "runs")
 
 
 @dataclass
@@ -234,7 +235,7 @@ def _compare_within(store: Store, run_id: str | None, tell: Callable[[str], None
 
 
 def _tasks(store: Store, run_id: str | None) -> Iterator[tuple[str, str, str, str]]:
-    cursor, rows = store.query(lambda views: _first_of_all(views, run_id))
+    cursor, rows = store.query(lambda views: _first_of_all(views, run_id), _TABLES)
     while rows:
         yield from rows
         rows = cursor.fetchmany(_FETCHED)

@@ -81,7 +81,7 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
 
 
 def _in_store(store: Store, imported: bool) -> Iterator[LintItem]:
-    cursor, rows = store.query(_first_of_all)
+    cursor, rows = store.query(_first_of_all, ["tasks"])
     while rows:
         for name, source, danger, text, avoidability in rows:
             try:

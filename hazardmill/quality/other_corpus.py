@@ -168,7 +168,7 @@ def _parquet(path: Path, place: str) -> Iterator[Piece | Problem]:
 
 
 def _store(store: Store) -> Iterator[Piece | Problem]:
-    cursor, rows = store.query(_first_of_all)
+    cursor, rows = store.query(_first_of_all, ["tasks"])
     while rows:
         for task_id, document, danger in rows:
             yield _piece([document, danger], task_id)

@@ -15,6 +15,9 @@ from hazardmill.report.queries import Row, latest_tasks, select
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+COST_TABLES: Final = ("llm_calls", "dangers", "drafts", "tasks")
+"""The tables that ``cost`` reads."""
+
 
 class Sum(FrozenModel):
     """A sum some of whose parts may be unknown.

@@ -80,7 +80,7 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sourc
             row["task_id"]: _write(row, out / folder_name(row["task_id"])) for row in _tasks(views, run_ids, sources)
         }
 
-    written = store.query(write)
+    written = store.query(write, None if sources else ["tasks"])
     _remove_former(out, {folder.name for folder in written.values()})
     return [written[task_id] for task_id in sorted(written)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -23,10 +23,14 @@ class Readable(Protocol):
         """Return a DuckDB connection with one view per table, each with the latest row per key."""
         ...
 
-    def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
+    def query(self, asking: Callable[[DuckDBPyConnection], T], tables: Collection[str] | None = None) -> T:
         """Return what ``asking`` returns for such a connection.
 
         If a compaction removes parts meanwhile, ``asking`` is called again with a new connection.
+
+        Args:
+            asking: Runs queries on the connection.
+            tables: The tables that ``asking`` reads; null for all.
         """
         ...
 

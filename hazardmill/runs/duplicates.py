@@ -104,7 +104,7 @@ class KeptTasks:
         """Read the texts of a structure's tasks or, after several such readings, all texts not yet read."""
         self._readings += 1
         only = structure if self._readings <= _ONE_BY_ONE else None
-        for task_id, of, text, labels in self._store.query(lambda views: self._texts_in(views, only)):
+        for task_id, of, text, labels in self._store.query(lambda views: self._texts_in(views, only), ["tasks"]):
             if task_id in self._unread:
                 self._structures[of].keep(task_id, text, labels)
         self._unread -= self._unread if only is None else self._structures[only].texts.keys()

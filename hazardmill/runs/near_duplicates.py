@@ -60,7 +60,7 @@ def task_chunks(store: Store, size: int = CHUNK) -> list[tuple[str, ...]]:
     Raises:
         StoreError: The store cannot be read.
     """
-    rows = store.query(lambda connection: connection.execute(_IDS).fetchall())
+    rows = store.query(lambda views: views.execute(_IDS).fetchall(), ["tasks", "outcomes", "runs"])
     ids = [task_id for (task_id,) in rows]
     return [tuple(ids[start : start + size]) for start in range(0, len(ids), size)]
 
@@ -144,7 +144,7 @@ def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[NearDuplicate
 def _tasks(store: Store, task_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return document and danger by task, in the order given."""
     asked = {"tasks": list(task_ids)}
-    rows = store.query(lambda connection: connection.execute(_TASKS, asked).fetchall())
+    rows = store.query(lambda views: views.execute(_TASKS, asked).fetchall(), ["tasks"])
     by_id = {task_id: (document, danger) for task_id, document, danger in rows}
     missing = [task_id for task_id in task_ids if task_id not in by_id]
     if missing:

@@ -141,7 +141,7 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
         StoreError: The store cannot be read.
     """
     runs = None if run_ids is None else list(run_ids)
-    rows = store.query(lambda connection: connection.execute(_IDS, {"runs": runs}).fetchall())
+    rows = store.query(lambda views: views.execute(_IDS, {"runs": runs}).fetchall(), ["drafts", "checks"])
     if not rows:
         of = "" if runs is None else f" of {', '.join(runs)}"
         raise InputError(f"no draft{of} was executed", file=str(store.path), remedy="see: hazardmill run list")
@@ -172,7 +172,7 @@ def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechec
         StoreError: The store cannot be read.
     """
     limit = _search_limit(store, chunk.run_id)
-    held = store.query(lambda connection: _read_drafts(connection, chunk))
+    held = store.query(lambda views: _read_drafts(views, chunk), ["drafts", "checks", "dangers", "tasks"])
     # One after the other: further cores are for further chunks.
     with Jail(jail, Limits(concurrency=1)) as opened:
         executions = asyncio.run(_execute(held, opened, limit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -26,15 +26,22 @@ _ROWS_A_COMMIT: Final = 2**32
 _SQL_TYPES: Final = {STR: "VARCHAR", INT: "BIGINT", REAL: "DOUBLE", BOOL: "BOOLEAN", TIME: "TIMESTAMPTZ"}
 """DuckDB's name for each column type."""
 
+LATEST_TASKS: Final = "latest_tasks"
+"""Name of the view with the last row of each task over all runs."""
+
+PARTS: Final = "parts"
+"""Name of the table of all parts, which every connection has."""
+
 PLACE_VARIABLE: Final = "hazardmill_store"
 """DuckDB variable that gives a lens file the current folder of its store, if the store was moved."""
 
 
-def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
+def open_views(snapshot: Snapshot, tables: Collection[str] | None = None) -> DuckDBPyConnection:
     """Return an in-memory DuckDB connection with the views, including rows still in the journal.
 
     Args:
         snapshot: The view of the store to show.
+        tables: The tables whose views are created; null for all. ``latest_tasks`` comes with ``tasks``.
 
     Raises:
         PartGone: A part no longer exists.
@@ -42,29 +49,57 @@ def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
     """
     import duckdb
 
-    snapshot.bring()
     connection = duckdb.connect()
+    try:
+        _create_parts_table(connection, snapshot)
+        add_views(connection, snapshot, tables)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def add_views(connection: DuckDBPyConnection, snapshot: Snapshot, tables: Collection[str] | None) -> None:
+    """Create views on a connection that ``open_views`` returned without them.
+
+    Args:
+        connection: The connection.
+        snapshot: The view of the store that the connection was opened for.
+        tables: As in ``open_views``.
+
+    Raises:
+        PartGone: A part no longer exists.
+        StoreError: DuckDB cannot read a part.
+    """
+    import duckdb
+
+    # DuckDB opens parts to create a view: for all tables, that takes longer than most queries.
+    shown = [table for name, table in TABLES.items() if tables is None or name in tables]
+    snapshot.bring([table.name for table in shown])
     root = str(snapshot.layout.root.absolute())
     folder = glob.escape(root)
     try:
-        _create_parts_table(connection, snapshot)
-        for table in TABLES.values():
+        for table in shown:
             pending = snapshot.pending_table(table)
             if pending.num_rows:
                 connection.register(_pending_name(table), pending)
             # Use literals only: DuckDB would otherwise evaluate thousands of expressions again at each query.
             _create_view(connection, snapshot, table, lambda file: _literal(f"{folder}/{file}"), pending.num_rows > 0)
-        _create_latest_tasks(connection)
     except duckdb.Error as error:
-        connection.close()
         raise _first_gone(snapshot) or StoreError(f"DuckDB cannot read it: {error}", file=root) from error
-    return connection
 
 
-def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> T:
+def ask_views(
+    snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T], tables: Collection[str] | None = None
+) -> T:
     """Return what ``asking`` returns for a connection as of ``open_views``.
 
     The connection stays open, because the result may be a cursor on it.
+
+    Args:
+        snapshot: The view of the store to show.
+        asking: Runs queries on the connection.
+        tables: As in ``open_views``.
 
     Raises:
         duckdb.IOException: DuckDB cannot read a file, although every part exists.
@@ -75,7 +110,7 @@ def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> 
     """
     import duckdb
 
-    connection = open_views(snapshot)
+    connection = open_views(snapshot, tables)
     try:
         # Left open because the result may be a cursor; the connection closes when it is garbage collected.
         return asking(connection)
@@ -117,7 +152,6 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
                 _create_view(
                     connection, snapshot, table, lambda file: f"{folder} || {_literal(f'/{file}')}", pending=False
                 )
-            _create_latest_tasks(connection)
             connection.commit()
         sync_file(staged)
     except (duckdb.Error, OSError) as error:
@@ -132,7 +166,7 @@ def _first_gone(snapshot: Snapshot) -> StoreError | None:
 def _create_parts_table(connection: DuckDBPyConnection, snapshot: Snapshot) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute(
-        "CREATE TABLE parts "
+        f"CREATE TABLE {PARTS} "
         "(table_name VARCHAR, part VARCHAR, sequence BIGINT, row_count BIGINT, first_row BIGINT, schema_version BIGINT)"
     )
     rows = []
@@ -158,10 +192,8 @@ def _create_view(
     ordered = _order_query(table, place, snapshot, pending)
     connection.execute(f"CREATE VIEW {_ordered_name(table)} AS {ordered}")
     connection.execute(f"CREATE VIEW {_quote(table.name)} AS {_latest(table, table.key, _ordered_name(table))}")
-
-
-def _create_latest_tasks(connection: DuckDBPyConnection) -> None:
-    connection.execute(f"CREATE VIEW latest_tasks AS {_latest(TASKS, ['task_id'], _ordered_name(TASKS))}")
+    if table is TASKS:
+        connection.execute(f"CREATE VIEW {LATEST_TASKS} AS {_latest(table, ['task_id'], _ordered_name(table))}")
 
 
 def _order_query(table: Table, place: Callable[[str], str], snapshot: Snapshot, pending: bool) -> str:

@@ -12,7 +12,10 @@ import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from hazardmill.errors import InputError
+from hazardmill.store.duckdb_views import LATEST_TASKS, PARTS, add_views, ask_views
 from hazardmill.store.maintenance.findings import command
+from hazardmill.store.schemas import TABLES, TASKS
+from hazardmill.store.snapshot import Snapshot
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable_lines
 
@@ -32,6 +35,12 @@ _FUNCTIONS: Final = frozenset(
     """.split()
 )
 """Table functions that are allowed. Others switch on logs, take SQL as text, or accept addresses."""
+
+_WITHOUT_TABLES: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
+"""Those of them whose answer never depends on which views there are, or on the store's files."""
+
+_VIEWS: Final = {**{name: {name} for name in TABLES}, LATEST_TASKS: {TASKS.name}, PARTS: set[str]()}
+"""Lower-case name of what a query can read to the tables behind it."""
 
 _READ: Final = "use select, from, describe, show or summarize"
 
@@ -64,13 +73,17 @@ def query_table(store: Store, sql: str) -> str:
 
 
 def _ask(store: Store, sql: str, read: Callable[[DuckDBPyRelation], T]) -> T:
-    def ask(views: DuckDBPyConnection) -> T:
-        _shut_in(views, store.path)
-        _check_only_reads(views, sql)
-        return read(views.sql(sql))
+    def ask(snapshot: Snapshot) -> T:
+        def answer(connection: DuckDBPyConnection) -> T:
+            # Nothing is run before the configuration is locked: these checks only parse.
+            add_views(connection, snapshot, _check_only_reads(connection, sql))
+            _shut_in(connection, store.path)
+            return read(connection.sql(sql))
+
+        return ask_views(snapshot, answer, tables=())
 
     try:
-        return store.query(ask)
+        return store.read(ask)
     except duckdb.Error as error:
         raise InputError(
             f"the query failed: {printable_lines(str(error))}", remedy=_remedy(error, store.path)
@@ -86,10 +99,13 @@ def _shut_in(connection: DuckDBPyConnection, store: Path) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> None:
+def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> set[str] | None:
     """Refuse anything but one query that reads.
 
     DuckDB may access the store's folder, for writing too; only these checks protect it.
+
+    Returns:
+        The tables that the query names; null if it may depend on others, too, as ``show tables`` does.
 
     Raises:
         InputError: There is no query, more than one, or one that does something else.
@@ -116,13 +132,19 @@ def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> None:
         raise InputError("the query is nested too deeply", remedy="break it up with WITH") from None
     if waiting[0]["error"]:
         raise InputError("the query does something other than read", remedy=_READ)
+    tables: set[str] = set()
+    is_sure = True
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
             _check_part(part)
+            named = _tables_of(part)
+            is_sure = is_sure and named is not None
+            tables |= named or set()
             part = list(part.values())
         if isinstance(part, list):
             waiting += part
+    return tables if is_sure else None
 
 
 def _check_part(part: dict[str, Any]) -> None:
@@ -136,6 +158,21 @@ def _check_part(part: dict[str, Any]) -> None:
                 f"the query calls {name}, which is not among the functions that only read",
                 remedy=f"use one of: {', '.join(sorted(_FUNCTIONS))}",
             )
+
+
+def _tables_of(part: dict[str, Any]) -> set[str] | None:
+    """Return the tables that one part of a query reads; null if that cannot be said of it."""
+    match part.get("type"):
+        case "BASE_TABLE":
+            name = part["table_name"].lower()
+            # Any other name is that of a file, a WITH, a catalog or a mistake, for which DuckDB suggests a view.
+            return _VIEWS.get(name)
+        case "TABLE_FUNCTION":
+            return set() if part["function"]["function_name"].lower() in _WITHOUT_TABLES else None
+        case "SHOW_REF":
+            return set() if part["show_type"] in ("DESCRIBE", "SUMMARY") else None
+        case _:
+            return set()
 
 
 def _remedy(error: duckdb.Error, store: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -43,8 +43,7 @@ class Snapshot:
 
         All are in the store's folder.
         """
-        if self.fetch is not None:
-            self.fetch([part for manifest in self.manifests for part in manifest.parts if part.table == table])
+        self.bring([table])
         return [
             (manifest.sequence, self.layout.root / table / part.file)
             for manifest in self.manifests
@@ -52,10 +51,11 @@ class Snapshot:
             if part.table == table
         ]
 
-    def bring(self) -> None:
-        """Make sure that every visible part is in the store's folder."""
+    def bring(self, tables: Collection[str] | None = None) -> None:
+        """Make sure that the visible parts of some tables are in the store's folder; null for all tables."""
         if self.fetch is not None:
-            self.fetch([part for manifest in self.manifests for part in manifest.parts])
+            parts = [part for manifest in self.manifests for part in manifest.parts]
+            self.fetch([part for part in parts if tables is None or part.table in tables])
 
     @property
     def through(self) -> int:

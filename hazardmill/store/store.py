@@ -389,12 +389,17 @@ class Store:
         """
         return self.read(duckdb_views.open_views)
 
-    def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
+    def query(self, asking: Callable[[DuckDBPyConnection], T], tables: Collection[str] | None = None) -> T:
         """Return what ``asking`` returns for a connection as of ``connect``.
 
         If a compaction removes the connection's parts, ``asking`` is called again with a newer one. The result must not
         depend on parts that are still to be read: return rows, or a cursor that has fetched the first rows of a sorting
         query.
+
+        Args:
+            asking: Runs queries on the connection.
+            tables: The tables that ``asking`` reads, null for all: each takes some milliseconds. ``latest_tasks`` comes
+                with ``tasks``.
 
         Raises:
             PartGone: A part is lost.
@@ -402,7 +407,7 @@ class Store:
             duckdb.Error: The query fails.
             Exception: Whatever ``asking`` raises.
         """
-        return self.read(lambda snapshot: duckdb_views.ask_views(snapshot, asking))
+        return self.read(lambda snapshot: duckdb_views.ask_views(snapshot, asking, tables))
 
     def write_lens(self, path: Path | str | None = None) -> Path:
         """Write a DuckDB file whose views read the visible parts; by default ``store.duckdb`` in the store.

@@ -137,7 +137,7 @@ def verify_store(store: Store) -> VerifiedTasks:
     import duckdb
 
     try:
-        return store.query(_verify)
+        return store.query(_verify, ["tasks", *_ORIGINS])
     except duckdb.Error as error:
         raise StoreError(
             f"the tasks cannot be read: {error}", file=store.address, remedy="see: hazardmill store verify"

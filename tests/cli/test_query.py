@@ -147,6 +147,33 @@ def test_functions_that_read_can_be_called(sql: str, hazardmill: Hazardmill) -> 
     assert ended.json
 
 
+# A query opens only the tables that it names, unless it may depend on others.
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select name from (show tables) order by name",
+        "select * exclude (database) from (describe) order by name",
+        "select table_name from information_schema.tables order by table_name",
+        "select name from sqlite_master order by name",
+        "select view_name from duckdb_views() where not internal order by view_name",
+        'with tasks as (select 1 as one) select one, source from tasks, Records, main."PARTS" order by all',
+        "select count(*) as n from query_table('rec' || 'ords')",
+        "select (select count(*) from latest_tasks) as n, exists(from 'parts') as are_any",
+        "with a as (from records) select count(*) as n from a where record_id not in (select record_id from drafts)",
+        "select column_name from (describe from records join rejects using (run_id)) order by column_name",
+    ],
+)
+def test_a_query_sees_all_views_on_which_its_answer_depends(sql: str, hazardmill: Hazardmill) -> None:
+    with Store.open(STORE).connect() as all_views:
+        columns = all_views.sql(sql).columns
+        rows = [dict(zip(columns, row, strict=True)) for row in all_views.sql(sql).fetchall()]
+    assert hazardmill("query", sql, "--json").json == rows
+
+
+def test_a_wrong_name_brings_the_views_to_mind(hazardmill: Hazardmill) -> None:
+    assert 'Did you mean "records"?' in hazardmill("query", "from record").err
+
+
 def test_a_pivot_is_told_to_name_its_values(hazardmill: Hazardmill) -> None:
     ended = hazardmill("query", "pivot records on source using count(*)")
     assert ended.code == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -156,7 +156,7 @@ class Shelf:
     def connect(self) -> duckdb.DuckDBPyConnection:
         return connect(**self._tables)
 
-    def query(self, asking: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    def query(self, asking: Callable[[duckdb.DuckDBPyConnection], T], tables: Collection[str] | None = None) -> T:
         return asking(self.connect())
 
 

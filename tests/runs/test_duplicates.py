@@ -169,7 +169,7 @@ def test_texts_are_read_once_and_only_where_another_of_a_known_structure_comes(
     asked: list[object] = []
     rows, query = store.rows, store.query
     monkeypatch.setattr(store, "rows", lambda *given: asked.append(given[2]) or rows(*given))
-    monkeypatch.setattr(store, "query", lambda asking: asked.append("texts") or query(asking))
+    monkeypatch.setattr(store, "query", lambda *given: asked.append("texts") or query(*given))
     kept = KeptTasks(store, "r1")
     add(kept, "d", document(max_danger=2), SPILT)
     assert asked == [["document_hash", "task_id", "structure_id"]]

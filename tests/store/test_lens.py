@@ -46,6 +46,15 @@ def test_rows_in_the_journal_are_in_the_views_and_win(filled: Store) -> None:
             assert views.execute("SELECT identity FROM llm_calls").fetchall() == [("i",)]
 
 
+def test_of_tables_that_nobody_reads_no_part_is_opened(filled: Store) -> None:
+    for part in (filled.path / "outcomes").iterdir():
+        part.unlink()
+    sql = "SELECT count(*), (SELECT count(*) FROM latest_tasks), (SELECT count(*) FROM runs) FROM tasks"
+    assert filled.query(lambda views: views.execute(sql).fetchall(), ["tasks", "runs"]) == [(2, 1, 1)]
+    with pytest.raises(StoreError, match="the part is gone"):
+        filled.query(lambda views: views.execute(sql).fetchall())
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_views_and_tables_agree_in_rows_columns_and_types(filled: Store, full: bool) -> None:
     if full:

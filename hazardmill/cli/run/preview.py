@@ -20,7 +20,7 @@ from hazardmill.cli.run.options import preview_options
 from hazardmill.cli.run.work import resumable, show_spent, warn_unrecorded
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
 from hazardmill.ingest.intake import shelve
-from hazardmill.report.cost import cost
+from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.preview import Preview
 from hazardmill.report.why.build import build_story
 from hazardmill.runs.config import RunConfig
@@ -160,7 +160,7 @@ def _to_json(run: Run, kept: bool) -> dict[str, Any]:
         "run_id": run.run_id,
         "store": run.store.address if kept else None,
         "outcomes": run.counts(),
-        "cost": run.store.query(lambda views: cost(views, [run.run_id])).to_json(),
+        "cost": run.store.query(lambda views: cost(views, [run.run_id]), COST_TABLES).to_json(),
         "records": [story.model_dump(mode="json") for story in stories],
     }
 

@@ -27,7 +27,7 @@ from hazardmill.errors import (
 from hazardmill.formalism.search.engines.external import ENGINES, available
 from hazardmill.ingest.intake import Intake
 from hazardmill.report.console import print_cost, print_funnel
-from hazardmill.report.cost import cost
+from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.report.wording import usd_per_task, usd_sum
 from hazardmill.reporting.numbers import plural, share, usd
@@ -198,7 +198,7 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
 
 def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
     """Print one line with what a run has spent so far, how certain that is, and the cost per task."""
-    found = store.query(lambda views: cost(views, [run_id]))
+    found = store.query(lambda views: cost(views, [run_id]), COST_TABLES)
     paid = found.paid
     unknown = f", of {plural(paid.usd.unknown, 'request')} unknown" if paid.usd.unknown else ""
     most = usd(paid.usd_upper.known) if not paid.usd_upper.unknown else "any sum"

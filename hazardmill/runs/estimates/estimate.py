@@ -29,7 +29,7 @@ from hazardmill.runs.estimates.assumptions import (
     Case,
     Range,
 )
-from hazardmill.runs.estimates.model_history import ModelHistory, measure_history
+from hazardmill.runs.estimates.model_history import HISTORY_TABLES, ModelHistory, measure_history
 from hazardmill.runs.estimates.sizes import PromptSizes, measure_sizes, model_of
 from hazardmill.runs.estimates.ways import (
     ModelWays,
@@ -117,7 +117,8 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
         lambda views: {
             stage: measure_history(views, stage, model_of(config, stage), getattr(prompts, stage).hash)
             for stage in STAGES
-        }
+        },
+        HISTORY_TABLES,
     )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
     spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]

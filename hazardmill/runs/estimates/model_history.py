@@ -18,6 +18,9 @@ LEAST: Final = 10
 _WEIGHED: Final = 200
 """The most requests whose length is compared with the provider's count of tokens."""
 
+HISTORY_TABLES: Final = ("llm_calls", "dangers", "drafts", "checks", "outcomes")
+"""The tables that ``measure_history`` reads."""
+
 
 class ModelHistory(FrozenModel):
     """Means over all runs of a store; None where there are fewer than ``LEAST`` to average.
