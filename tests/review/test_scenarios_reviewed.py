@@ -78,6 +78,13 @@ def test_scenarios_are_assigned_as_tasks_are_in_proportion_to_their_strata(folde
     assert any(pool[slip.item].kind == "scenario" for slip in slips if slip.kind == "repeat") or len(pool) < 10
 
 
+def test_planted_defects_are_a_share_of_the_tasks_alone(tmp_path, folder):
+    store = make_store(tmp_path / "store", 6)
+    write(store, *(scenario_rows(number) for number in range(6, 18)))
+    give_tasks(folder, load_pool(store), Wish(("ada",), per_task=1, calibration=0.5, repeats=0))
+    assert Counter(slip.kind for slip in folder.slips()) == {"task": 18, "calibration": 3}
+
+
 def test_a_sample_takes_scenarios_too(tmp_path, folder):
     store = make_store(tmp_path / "store", 6)
     write(store, *(scenario_rows(3 * number) for number in range(6)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -147,10 +147,11 @@ class _Dealer:
         """Return whether a reviewer was given an item, as whatever kind."""
         return item in self._had[reviewer]
 
-    def count(self, reviewer: str, kind: Kind) -> int:
-        """Return how many slips of one kind a reviewer has."""
-        old = [slip for slip in self.slips if slip.reviewer == reviewer and slip.kind == kind]
-        return len(old) + len([slip for slip in self.new[reviewer] if slip["kind"] == kind])
+    def count(self, reviewer: str, kind: Kind, without: Container[str] = ()) -> int:
+        """Return how many slips of one kind a reviewer has, apart from those on the items to leave out."""
+        old = [(slip.kind, slip.item) for slip in self.slips if slip.reviewer == reviewer]
+        new = [(slip["kind"], slip["item"]) for slip in self.new[reviewer]]
+        return sum(of == kind and item not in without for of, item in (*old, *new))
 
     def deal(self, kind: Kind, item: str, reviewers: Sequence[str], each: int, *, among_all: bool = True) -> None:
         """Give an item to the reviewers who have least, until it has enough.
@@ -255,8 +256,9 @@ def _calibrate(items: Mapping[str, ReviewItem], dealer: _Dealer, wish: Wish) -> 
         key=lambda item: draw(wish.seed, item, "calibration"),
     )
     defects = sorted(DEFECTS)
+    scenarios = {item.item for item in items.values() if item.kind == "scenario"}
     for reviewer in wish.reviewers:
-        wanted = _round_half_up(wish.calibration * dealer.count(reviewer, "task")) - dealer.count(
+        wanted = _round_half_up(wish.calibration * dealer.count(reviewer, "task", scenarios)) - dealer.count(
             reviewer, "calibration"
         )
         if wanted <= 0:
