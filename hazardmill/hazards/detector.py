@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hazardmill.formalism.document.expressions import Expr, fluents_of, render
 from hazardmill.formalism.document.plan_text import PlanReader
@@ -22,6 +22,9 @@ from hazardmill.hazards.rules import ActionHazard, DocumentRules, StateHazard
 
 Judged = Literal["executed", "attempted"]
 """What rules read: what was done; with ``attempted``, those without condition also what could not be done."""
+
+_KEPT: Final = 10_000
+"""Ground actions of which a detector keeps what the rules mean for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,8 @@ class HazardDetector:
     def _tests_of(self, action: GroundAction) -> tuple[_ActionTest, ...]:
         found = self._tests.get(action)
         if found is None:
+            if len(self._tests) >= _KEPT:
+                self._tests.clear()
             found = self._tests[action] = tuple(
                 _ActionTest(
                     hazard,

@@ -220,8 +220,8 @@ class _Application:
             # All parameters are in scope, so that the variables of quantifiers get other names than theirs.
             scope = {f"?{place}": parameter.name for place, parameter in enumerate(action.parameters, 1)}
             condition = self._condition(rule.when, scope, {p.name: p.type for p in action.parameters})
-            instances = prod(len(self._system.objects_of(parameter.type)) for parameter in action.parameters)
-            condition_parts(self._system.document, self._system.size, [condition], instances)
+            # Of one instance: like the actions of plans, conditions are ground as they are met.
+            condition_parts(self._system.document, self._system.size, [condition], 1)
         return ActionHazard(rule.place, rule.categories, action.name, objects, condition)
 
     def _allowed(
