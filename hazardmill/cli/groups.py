@@ -89,6 +89,7 @@ def scenario() -> None:
             "Find the harm that plans do on the way, and the harm that they leave behind.",
         ),
     },
+    whole_lines=True,
     epilog="Example: hazardmill hazards check default",
 )
 def hazards() -> None:
