@@ -50,7 +50,7 @@ class FunnelCounts(FrozenModel):
     rejects: int = 0
     """Items of the source that could not become records, whichever run read them; they are not among the records."""
     dangers: int = 0
-    """Records in which extraction found a danger, finished or not."""
+    """Records in which extraction found a danger, and seeds of scenarios that have a draft; finished or not."""
     drafts: int = 0
     """Drafts, not records."""
     accepted: int = 0
@@ -117,7 +117,7 @@ class DraftYield(FrozenModel):
         number: From 1.
         made: Drafts written.
         passed: Drafts that passed every check, including those of records that ended as duplicates.
-        accepted: Tasks accepted at this draft.
+        accepted: Tasks and scenarios accepted at this draft.
     """
 
     number: int
@@ -170,6 +170,8 @@ class Funnel(FrozenModel):
     structures: StructureVariety
     total: FunnelCounts
     tasks: int
+    scenarios: int = 0
+    """Rows of the table of scenarios."""
 
     def balance(self) -> tuple[str, ...]:
         """Say where the funnel does not add up, one sentence each; empty if it adds up."""
@@ -220,7 +222,10 @@ def funnel(
     dangers = _by_source(select(connection, _DANGERS, run_ids))
     made = select(connection, _DRAFTS, run_ids)
     drafts = _sum_by(made, "source", "made")
-    accepted_at = {row["number"]: row["accepted"] for row in select(connection, _ACCEPTED_AT, run_ids)}
+    tasks_at, scenarios_at = (
+        Counter({row["number"]: row["accepted"] for row in select(connection, _ACCEPTED_AT.format(table), run_ids)})
+        for table in ("tasks", "scenarios")
+    )
     names = sorted({*records, *(source for _, source in begun), *refused_here})
     sources = {
         name: _counts(
@@ -233,13 +238,13 @@ def funnel(
         )
         for name in names
     }
-    tasks = sum(accepted_at.values())
+    tasks = tasks_at.total()
     return Funnel(
         run_ids=tuple(run_ids),
         sources=sources,
         losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
-        drafts=_yields(_sum_by(made, "number", "made"), _sum_by(made, "number", "passed"), accepted_at),
+        drafts=_yields(_sum_by(made, "number", "made"), _sum_by(made, "number", "passed"), tasks_at + scenarios_at),
         structures=(
             StructureVariety(tasks=0, distinct=0, commonest=0, effective=None, unknown=tasks)
             if structure is None
@@ -247,6 +252,7 @@ def funnel(
         ),
         total=sum(sources.values(), FunnelCounts()),
         tasks=tasks,
+        scenarios=scenarios_at.total(),
     )
 
 
@@ -267,7 +273,13 @@ _BEGUN: Final = f"""
 _RUNS: Final = f"SELECT run_id, selection FROM runs WHERE {_MINE} AND kind = 'generate' AND selection IS NOT NULL"
 _REJECTS: Final = f"SELECT source, count(*) AS count, bool_or({_MINE}) AS here FROM rejects GROUP BY source"
 _DANGERS: Final = f"""
-    SELECT source, count(*) AS count FROM dangers WHERE {_MINE} AND danger_type IS NOT NULL GROUP BY source
+    SELECT source, count(*) AS count FROM (
+        SELECT run_id, source, record_id FROM dangers WHERE {_MINE} AND danger_type IS NOT NULL
+        UNION SELECT run_id, source, record_id FROM drafts
+        WHERE {_MINE} AND run_id IN (
+            SELECT run_id FROM runs WHERE {_MINE} AND json_extract_string(config, '$.kind') IN ('mal', 'sit')
+        )
+    ) GROUP BY source
 """
 _DRAFTS: Final = f"""
     SELECT source, draft AS number, count(*) AS made, count(*) FILTER (accepted) AS passed FROM drafts
@@ -277,7 +289,7 @@ _DRAFT_FAILURES: Final = f"""
     SELECT failed_check AS check, failed_reason AS reason, count(*) AS count FROM drafts
     WHERE {_MINE} AND NOT accepted GROUP BY ALL ORDER BY count DESC, failed_check, failed_reason
 """
-_ACCEPTED_AT: Final = f"SELECT draft AS number, count(*) AS accepted FROM tasks WHERE {_MINE} GROUP BY draft"
+_ACCEPTED_AT: Final = f"SELECT draft AS number, count(*) AS accepted FROM {{}} WHERE {_MINE} GROUP BY draft"
 
 
 def _by_source(rows: list[Row]) -> dict[str, int]:
@@ -383,8 +395,10 @@ def _imbalances(found: Funnel) -> list[str]:
                 f"{name}: {counts.dangers} dangers, but {with_danger} records finished with one"
                 f" and {counts.pending} are pending"
             )
-    if found.tasks != found.total.accepted:
-        wrong.append(f"{found.total.accepted} records accepted, but {found.tasks} tasks")
+    if found.tasks + found.scenarios != found.total.accepted:
+        wrong.append(
+            f"{found.total.accepted} records accepted, but {found.tasks} tasks and {found.scenarios} scenarios"
+        )
     passed = sum(row.passed for row in found.drafts)
     total = found.total
     if not total.accepted <= passed <= total.accepted + total.duplicate + max(total.pending, 0):

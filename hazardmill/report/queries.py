@@ -46,6 +46,11 @@ def latest_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], columns
     return select(connection, _LATEST.format(columns=columns), run_ids)
 
 
+def latest_scenarios(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> list[Row]:
+    """Return the scenarios of some runs, each once, ordered by id; see ``latest_tasks``."""
+    return select(connection, _LATEST_SCENARIO.format(columns=columns), run_ids)
+
+
 def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> Iterator[Row]:
     """Yield the rows of ``latest_tasks`` a hundred at a time, in no particular order.
 
@@ -74,6 +79,12 @@ _EACH: Final = "SELECT task_id, run_id, {columns} FROM tasks WHERE list_contains
 _LATEST: Final = """
     SELECT DISTINCT ON (task_id) {columns} FROM tasks WHERE list_contains($runs, run_id)
     ORDER BY task_id, list_position($runs, run_id) DESC
+"""
+
+
+_LATEST_SCENARIO: Final = """
+    SELECT DISTINCT ON (scenario_id) {columns} FROM scenarios WHERE list_contains($runs, run_id)
+    ORDER BY scenario_id, list_position($runs, run_id) DESC
 """
 
 
@@ -125,7 +136,7 @@ def copy_columns(
     return copied
 
 
-_WITH_SOURCE: Final = ("records", "rejects", "dangers", "drafts", "checks", "tasks", "outcomes")
+_WITH_SOURCE: Final = ("records", "rejects", "dangers", "drafts", "checks", "tasks", "scenarios", "outcomes")
 
 
 def narrow(connection: DuckDBPyConnection, sources: Sequence[str]) -> None:

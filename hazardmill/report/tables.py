@@ -32,7 +32,8 @@ def funnel_table(funnel: Funnel) -> Grid:
     The last rows are the share accepted and, outside the funnel, the items that were refused when read.
     """
     columns = [*funnel.sources.values(), funnel.total]
-    rows = [(words, *(count(getattr(counts, field)) for counts in columns)) for field, words in WAY]
+    named = {"dangers": _dangers_in_words(funnel)}
+    rows = [(named.get(field, words), *(count(getattr(counts, field)) for counts in columns)) for field, words in WAY]
     rows.append(("share accepted", *(share(counts.share_accepted) for counts in columns)))
     rows.append(("refused, in this store", *(count(counts.rejects) for counts in columns)))
     return Grid("Funnel", ("", *funnel.sources, "total"), tuple(rows))
@@ -41,7 +42,7 @@ def funnel_table(funnel: Funnel) -> Grid:
 def funnel_table_by_source(funnel: Funnel) -> Grid:
     """Return the funnel with one row per source, so that the number of columns does not grow with the sources."""
     rows = (*((name, counts) for name, counts in funnel.sources.items()), ("total", funnel.total))
-    head = ("Source", "Records", "Dangers", "Drafts", "Accepted", "Pending")
+    head = ("Source", "Records", _dangers_in_words(funnel).capitalize(), "Drafts", "Accepted", "Pending")
     return Grid("Funnel", head, tuple(_summary(name, counts) for name, counts in rows))
 
 
@@ -68,14 +69,14 @@ def draft_failures(funnel: Funnel) -> Grid:
 
 
 def yields(drafts: Sequence[DraftYield]) -> Grid:
-    """Return the yield by draft number: drafts made, passed, and accepted as tasks.
+    """Return the yield by draft number: drafts made, passed, and accepted as tasks or scenarios.
 
     The yield is the share of the drafts with that number that passed every check.
     """
     rows = [
         (str(d.number), count(d.made), count(d.passed), count(d.accepted), share_of(d.passed, d.made)) for d in drafts
     ]
-    return Grid("Yield by draft", ("Draft", "Made", "Passed", "Tasks", "Yield"), tuple(rows))
+    return Grid("Yield by draft", ("Draft", "Made", "Passed", "Accepted", "Yield"), tuple(rows))
 
 
 def cost_of_task(cost: Cost) -> Grid:
@@ -103,7 +104,9 @@ def spend(cost: Cost) -> Grid:
 
 def notes(funnel: Funnel) -> list[str]:
     """Return sentences about a funnel: shares, the variety of tasks, and, last, whether it adds up."""
-    said = [f"Declined as holding no danger: {share(funnel.total.share_declined)} of finished records."]
+    declined = share(funnel.total.share_declined)
+    # Nothing is extracted for scenarios.
+    said = [] if _only_scenarios(funnel) else [f"Declined as holding no danger: {declined} of finished records."]
     structures = funnel.structures
     if structures.tasks:
         tasks = structures.tasks + structures.unknown
@@ -122,6 +125,15 @@ def notes(funnel: Funnel) -> list[str]:
     wrong = funnel.balance()
     said.append(f"The funnel does NOT add up: {'; '.join(wrong)}." if wrong else "The funnel adds up.")
     return said
+
+
+def _only_scenarios(funnel: Funnel) -> bool:
+    return bool(funnel.scenarios) and not funnel.tasks
+
+
+def _dangers_in_words(funnel: Funnel) -> str:
+    """Return what drafts are written for: dangers, or the seeds of scenarios."""
+    return "seeds" if _only_scenarios(funnel) else "dangers and seeds" if funnel.scenarios else "dangers"
 
 
 def _summary(name: str, counts: FunnelCounts) -> tuple[str, ...]:

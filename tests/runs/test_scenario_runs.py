@@ -18,6 +18,10 @@ from hazardmill.cli.scenario.collect import collect
 from hazardmill.errors import InputError, PlanningInputError, ProviderDown, UsageError
 from hazardmill.generation.models import Models
 from hazardmill.llm.requests import Request
+from hazardmill.report.cost import COST_TABLES, cost
+from hazardmill.report.funnel import funnel
+from hazardmill.report.tables import funnel_table
+from hazardmill.report.tables import notes as notes_on
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.config_from_settings import configure_run
 from hazardmill.runs.recording import record_runs
@@ -277,3 +281,16 @@ def test_recorded_answers_of_both_kinds_give_the_same_scenarios_again(
         named = ("scenario_id", "scenario", "plan", "draft", "kind")
         assert [row[name] for name in named] == [before[name] for name in named]
         assert (row["backend"], row["model_answered"]) == ("recorded", "toy")
+
+
+def test_the_funnel_and_the_price_of_scenarios_add_up(store: Store, notes: Path) -> None:
+    judged = iter([REVISE, *[APPROVED] * 20])
+    run = started(store, notes, backend(judge=lambda _: next(judged)))
+    worked(run)
+    counted = store.query(lambda views: funnel(views, ["run"]))
+    assert (counted.tasks, counted.scenarios, counted.total.dangers, counted.balance()) == (0, 6, 6, ())
+    assert [(each.made, each.passed, each.accepted) for each in counted.drafts[:2]] == [(6, 5, 5), (1, 1, 1)]
+    spent = store.query(lambda views: cost(views, ["run"]), COST_TABLES)
+    assert spent.accepted == 6 and list(spent.by_stage) == ["author", "judge", "classify"]
+    assert notes_on(counted) == ["The funnel adds up."]
+    assert funnel_table(counted).rows[3][0] == "seeds"

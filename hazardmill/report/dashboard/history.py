@@ -379,15 +379,20 @@ _ENDED: Final = """
     SELECT run_id, source, count(*) AS finished, count(*) FILTER (outcome = 'accepted') AS accepted
     FROM outcomes WHERE outcome <> 'pending' GROUP BY run_id, source
 """
-_TASKS: Final = "SELECT run_id, source, count(*) AS tasks FROM tasks GROUP BY run_id, source"
-_DISTINCT: Final = "SELECT source, count(DISTINCT task_id) AS tasks FROM tasks GROUP BY source"
-_DRAFTS: Final = """
+# Of tasks and scenarios.
+_ACCEPTED: Final = """(
+    SELECT run_id, source, draft, task_id FROM tasks
+    UNION ALL SELECT run_id, source, draft, scenario_id FROM scenarios
+)"""
+_TASKS: Final = f"SELECT run_id, source, count(*) AS tasks FROM {_ACCEPTED} GROUP BY run_id, source"
+_DISTINCT: Final = f"SELECT source, count(DISTINCT task_id) AS tasks FROM {_ACCEPTED} GROUP BY source"
+_DRAFTS: Final = f"""
     SELECT run_id, source, draft AS number, sum(made)::BIGINT AS made, sum(passed)::BIGINT AS passed,
            sum(accepted)::BIGINT AS accepted
     FROM (
         SELECT run_id, source, draft, count(*) AS made, count(*) FILTER (accepted) AS passed, 0 AS accepted
         FROM drafts GROUP BY run_id, source, draft
-        UNION ALL SELECT run_id, source, draft, 0, 0, count(*) FROM tasks GROUP BY run_id, source, draft
+        UNION ALL SELECT run_id, source, draft, 0, 0, count(*) FROM {_ACCEPTED} GROUP BY run_id, source, draft
     ) GROUP BY run_id, source, draft
 """
 _OFFLINE: Final = """

@@ -206,11 +206,12 @@ def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel
 
 
 _COUNTED: Final = {
-    "runs": "run_id, sequence, kind, selection",
+    "runs": "run_id, sequence, kind, config, selection",
     "outcomes": "run_id, record_id, source, outcome, reason, message",
     "dangers": "run_id, record_id, source, danger_type",
     "drafts": "run_id, record_id, source, draft, accepted, failed_check, failed_reason",
     "tasks": "run_id, task_id, source, draft",
+    "scenarios": "run_id, scenario_id, source, draft",
     "rejects": "run_id, source",
 }
 """The columns of each table that the funnel reads."""
