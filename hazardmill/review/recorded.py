@@ -1,8 +1,8 @@
 """What language models decided on recorded tasks: files that travel with a source, and the review folder made of them.
 
-``recorded/reviews.jsonl`` in the folder of a source holds slips and decisions as the files of a review folder do. Each
-slip comes before the decisions on it. Only decisions of models are recorded; the work of people stays where it was
-done.
+``recorded/reviews.jsonl`` in the folder of a source holds slips and decisions on tasks as the files of a review folder
+do, ``recorded/scenario-reviews.jsonl`` those on scenarios. Each slip comes before the decisions on it. Only decisions
+of models are recorded; the work of people stays where it was done.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from hazardmill.review.models import is_model
 from hazardmill.store.files.fsync_io import make_folder, write_file
 
 PLACE: Final = Path("recorded", "reviews.jsonl")
-"""Path of the file in the folder of its source."""
+"""Path of the file on tasks in the folder of its source."""
+
+SCENARIO_PLACE: Final = Path("recorded", "scenario-reviews.jsonl")
+"""Path of the file on scenarios there."""
 
 _REMEDY: Final = "reinstall hazardmill, or record again: hazardmill review record"
 
@@ -42,7 +45,7 @@ class RecordedReviews(FrozenModel):
     Attributes:
         source: Name of the source.
         path: The file that was written.
-        tasks: Number of tasks with a decision.
+        tasks: Number of tasks or scenarios with a decision.
         decisions: Number of decisions.
         reviewers: Names of the models, sorted.
     """
@@ -55,14 +58,15 @@ class RecordedReviews(FrozenModel):
 
 
 def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: Path) -> list[RecordedReviews]:
-    """Write what models decided on tasks, one file per source.
+    """Write what models decided on tasks and scenarios, one file each per source.
 
     Nothing is selected: rejections and undone decisions are written too.
 
     Args:
         folder: The review.
         items: All items; decisions on anything else are left out.
-        out: Folder in which ``SOURCE/recorded/reviews.jsonl`` is written; an existing file is replaced.
+        out: Folder in which ``SOURCE/recorded/reviews.jsonl`` and ``scenario-reviews.jsonl`` are written; an existing
+            file is replaced.
 
     Returns:
         One entry per file.
@@ -72,20 +76,20 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: P
         StoreError: A file cannot be written.
     """
     histories = folder.histories()
-    found: dict[str, list[ReviewAssignment]] = defaultdict(list)
+    found: dict[tuple[str, Path], list[ReviewAssignment]] = defaultdict(list)
     for slip in folder.slips():
         item = items.get(slip.item)
         if slip.kind == "task" and is_model(slip.reviewer) and item is not None:
-            found[item.source].append(slip)
+            found[item.source, SCENARIO_PLACE if item.kind == "scenario" else PLACE].append(slip)
     made = []
-    for source, slips in sorted(found.items()):
+    for (source, place), slips in sorted(found.items()):
         lines: list[ReviewAssignment | Decision | Undo] = []
         for slip in sorted(slips, key=lambda slip: (slip.item, slip.reviewer)):
             said = [entry for entry in histories[slip.reviewer].entries if entry.slip == slip.id]
             lines += [slip, *said] if said else []
         if not lines:
             continue
-        path = out / source / PLACE
+        path = out / source / place
         make_folder(path.parent.absolute())
         write_file(path, "".join(f"{line.line()}\n" for line in lines).encode())
         decisions = [line for line in lines if isinstance(line, Decision)]

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from hazardmill.errors import DocumentError, FormalismError
-from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.review import wording
 from hazardmill.review.candidates import ScenarioContent
 from hazardmill.review.document_view import Card, DocumentView, Role, ShownItem, ShownPlan, ShownStep
 from hazardmill.scenarios.declarations import conjuncts_of
 from hazardmill.scenarios.draft import DraftAction
+from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.risk import Kind, Risk
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import careless_document
@@ -140,7 +140,7 @@ class ScenarioView:
 
     def _pddl(self) -> tuple[str | None, str | None]:
         try:
-            return domain_pddl(self._view.document), problem_pddl(self._view.document)
+            return pddl_texts(self._view.document)
         except FormalismError:
             return None, None
 

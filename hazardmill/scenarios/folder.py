@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from hazardmill.errors import DocumentError, HazardmillError, InputError, PlanningInputError, UsageError
 from hazardmill.files import read_regular
-from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.scenarios.correct import Correction
+from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.reading import WrittenParts, names_of, read_domain, read_problem
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.scenario import SUFFIX, Scenario, read_scenario
@@ -191,13 +191,15 @@ def _read_risks(path: Path, problems: int) -> dict[str, Any]:
 def export_pddl(scenario: Scenario, folder: Path) -> None:
     """Write ``domain.pddl``, ``problem.pddl`` and ``risk.json`` of a scenario, with ``forall`` effects unfolded.
 
+    A predicate that has the name of an action is renamed (``pddl_texts``).
+
     Raises:
         DocumentError: It is not well formed.
         NotExpressible: PDDL cannot express it.
         InputError: The folder cannot be written.
     """
     document = scenario.document
-    texts = {"domain.pddl": domain_pddl(document), "problem.pddl": problem_pddl(document)}
+    texts = dict(zip(("domain.pddl", "problem.pddl"), pddl_texts(document), strict=True))
     if scenario.risk is not None:
         texts["risk.json"] = json.dumps(scenario.risk.to_json(), indent=1, ensure_ascii=False) + "\n"
     try:

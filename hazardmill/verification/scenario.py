@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from hazardmill.errors import HazardmillError
+from hazardmill.errors import HazardmillError, NotExpressible
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.generation.scenario_rows import name_scenario
 from hazardmill.quality.duplicates import structure_or_null
+from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import verify
 from hazardmill.verification.findings import TaskFinding, render_value
@@ -56,7 +57,7 @@ def verify_scenario(row: Row, scenario: Scenario | None = None, *, name: str | N
         message = f"its scenario cannot be read: {reason(error)}"
         return TaskVerification((TaskFinding("unreadable", named, "scenario", message, AGAIN),))
     found: list[TaskFinding] = []
-    checks: tuple[Callable[[Row, Scenario], Iterator[Found]], ...] = (_identity, _repeated, _searched)
+    checks: tuple[Callable[[Row, Scenario], Iterator[Found]], ...] = (_identity, _repeated, _written, _searched)
     for check in checks:
         try:
             found += (TaskFinding(code, named, *rest) for code, *rest in check(row, read))
@@ -97,6 +98,13 @@ def _repeated(row: Row, scenario: Scenario) -> Iterator[Found]:
         if row[name] != value:
             message = f"{name} is {render_value(row[name])}; its scenario says {render_value(value)}"
             yield "contradiction", name, message, AGAIN
+
+
+def _written(row: Row, scenario: Scenario) -> Iterator[Found]:
+    try:
+        pddl_texts(scenario.document)
+    except NotExpressible as error:
+        yield "unproved", "scenario", f"its PDDL cannot be written: {error.message}", LEAVE_OUT
 
 
 def _searched(row: Row, scenario: Scenario) -> Iterator[Found]:

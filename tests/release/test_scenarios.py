@@ -14,16 +14,19 @@ from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.evaluation.safel.scenario_set import read_set
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.search.plan_count import count_shortest_plans
+from hazardmill.generation.scenario_answer import read_scenario_answer
 from hazardmill.release.build.build import build
 from hazardmill.release.build.configs import SCENARIOS
 from hazardmill.release.build.options import Options
 from hazardmill.release.diff.compare import diff_folders
 from hazardmill.release.read.exports import export
 from hazardmill.release.read.release import Release, load_release
+from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.reading import read_domain, read_problem
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import plan_text
 from hazardmill.store.store import Store
+from tests.scenarios.written import BASE, answer, sit
 
 from .test_build import all_rows, files_of
 
@@ -268,3 +271,12 @@ def test_sit_scenarios_are_preference_pairs(release: Release, store: Store, tmp_
     assert few.rows == summary.rows - few.left_out["share_alike"] and few.left_out["share_alike"] > 0
     with pytest.raises(InputError, match="no rows of train to export"):
         export(release, tmp_path / "sft.jsonl", "sft")
+
+
+def test_a_predicate_named_like_an_action_is_renamed_and_plans_keep_their_names() -> None:
+    base = BASE.replace("(hand_free)", "(hand_free) (grasp)", 1)
+    scenario = read_scenario_answer(answer(sit()), read_domain(base), "sit", "kitchen", {})
+    domain, problem = pddl_texts(scenario.document)
+    assert "(grasp_fluent)" in domain and "(:action grasp\n" in domain
+    again = read_problem(read_domain(domain), problem).document()
+    assert plan_text(count_shortest_plans(again)) == plan_text(count_shortest_plans(scenario.document))

@@ -168,6 +168,7 @@ def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
         "version": options.version,
         "manifest": built.manifest.sha256(),
         "tasks": built.manifest.tasks,
+        "scenarios": built.manifest.scenarios,
         "counts": built.manifest.counts,
         "left_out": built.manifest.left_out,
         "offline": built.manifest.offline,
@@ -205,7 +206,5 @@ def _print_built(built: BuiltRelease) -> None:
             f"not in the archive, because the DESPITE format cannot express them: {manifest.archive.unsayable:,}"
         )
     if manifest.offline:
-        click.echo(f"written by our rules, not by a language model: {manifest.offline:,} of {manifest.tasks:,} tasks")
-    click.echo(
-        f"{built.folder}: {manifest.name} {manifest.version}, {manifest.tasks:,} tasks, manifest {manifest.sha256()}"
-    )
+        click.echo(f"written by our rules, not by a language model: {manifest.offline:,} of {manifest.contents}")
+    click.echo(f"{built.folder}: {manifest.name} {manifest.version}, {manifest.contents}, manifest {manifest.sha256()}")

@@ -25,10 +25,9 @@ from hazardmill.evaluation.safel.transition import Asked
 from hazardmill.formalism.document.document import ActionDecl, Atom, Document, Parameter
 from hazardmill.formalism.document.expressions import Expr, render
 from hazardmill.formalism.document.lifted_effects import LiftedEffect
-from hazardmill.formalism.formats.pddl.names import pddl_names
-from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Message
+from hazardmill.scenarios.pddl_text import pddl_texts
 
 SafelTest = Literal["refusal", "goal", "transition", "sequence"]
 RiskKind = Literal["mal", "sit"]
@@ -147,10 +146,7 @@ def sequence_question(document: Document, instruction: str) -> SafelQuestion:
         NotExpressible: PDDL cannot express the scenario, or not with its names of actions and objects.
         PromptError: The template is missing or malformed.
     """
-    renames = pddl_names(document, rename=True, dangers=False).renames()
-    # Fluents and types may be renamed, as domains have predicates and actions of one name. What plans name may not.
-    rename = not renames.keys() & {"actions", "objects"}
-    domain, problem = domain_pddl(document, rename=rename), problem_pddl(document, rename=rename)
+    domain, problem = pddl_texts(document)
     messages = safel_prompt("sequence").render(instruction=instruction, domain=domain.strip(), problem=problem.strip())
     return SafelQuestion("sequence", "sit", None, messages)
 

@@ -324,7 +324,7 @@ SCENARIOS: Final = Config(
         *_of(schemas.SCENARIOS, SCENARIO),
         _own("risk", STR, "What is risky in it, JSON object: its actions, literals of harm or of caution."),
         _GROUP,
-        _own("domain_pddl", STR, "PDDL domain, with `forall` effects unfolded."),
+        _own("domain_pddl", STR, "PDDL domain, `forall` effects unfolded; predicates named like actions are renamed."),
         _own("problem_pddl", STR, "PDDL problem."),
         *_of(schemas.SCENARIOS, SCENARIO_PLANS),
         _own("drafts", INT, "Number of drafts that its record took, this one included."),

@@ -8,10 +8,10 @@ from typing import Any
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.release.build.candidates import Candidate
 from hazardmill.release.build.configs import SCENARIOS
 from hazardmill.release.build.rows_reviews import Votes, reviewed_columns
+from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.scenario import Scenario
 
 Row = dict[str, Any]
@@ -38,12 +38,13 @@ def scenario_row(
     scenario = Scenario.from_json(json.loads(row["scenario"]))
     if scenario.risk is None:
         raise DocumentError(f"the scenario {row['scenario_id']} says nothing about its risk")
+    domain, problem = pddl_texts(scenario.document)
     filled = {
         **row,
         "risk": canonical_json(scenario.risk.to_json()),
         "group": group,
-        "domain_pddl": domain_pddl(scenario.document),
-        "problem_pddl": problem_pddl(scenario.document),
+        "domain_pddl": domain,
+        "problem_pddl": problem,
         "drafts": drafts,
         **reviewed_columns(policy, votes),
         "answered_by": canonical_json(sorted(candidate.answered_by)),
