@@ -15,7 +15,7 @@ from hazardmill.store_access import open_store
 
 
 @click.command(epilog="Example: hazardmill why neiss:249900101 --store demo-out/store --html why.html")
-@click.argument("name", metavar="TASK_ID|RECORD_ID")
+@click.argument("name", metavar="TASK_ID|SCENARIO_ID|RECORD_ID")
 @click.option("--run", "run_id", help="Run to explain [default: the latest one with this record].")
 @click.option("--full", is_flag=True, help="Print prompts, answers, code and evidence in full.")
 @click.option(

@@ -29,6 +29,12 @@ CODES: Final = (*DECLARATION_CODES, *SEARCH_CODES, *MAL_CODES, *SIT_CODES)
 """All reason codes, in the order in which they are looked at."""
 
 
+_SMALLER: Final = (
+    "use fewer objects that can be carried and fewer places to put them, which multiply, or let fewer steps lead to"
+    " the goal"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """What the checks of a scenario found.
@@ -74,7 +80,8 @@ def verify(scenario: Scenario, *, limit: int = DRAFT_LIMIT) -> Verification:
     try:
         return _searched(scenario.document, scenario.risk, limit, derived="task_id" in scenario.origin)
     except SearchLimitReached as error:
-        return Verification((ScenarioFault("too_large", "draft", error.message, error.remedy or "use fewer objects"),))
+        # Not the remedy of the error: whoever writes a scenario can raise no limit and choose no engine.
+        return Verification((ScenarioFault("too_large", "draft", error.message, _SMALLER),))
 
 
 def _searched(document: Document, risk: Risk, limit: int, *, derived: bool) -> Verification:

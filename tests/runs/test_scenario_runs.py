@@ -22,6 +22,8 @@ from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.funnel import funnel
 from hazardmill.report.tables import funnel_table
 from hazardmill.report.tables import notes as notes_on
+from hazardmill.report.why.build import build_story
+from hazardmill.report.why.render_text import render_text
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.config_from_settings import configure_run
 from hazardmill.runs.recording import record_runs
@@ -294,3 +296,11 @@ def test_the_funnel_and_the_price_of_scenarios_add_up(store: Store, notes: Path)
     assert spent.accepted == 6 and list(spent.by_stage) == ["author", "judge", "classify"]
     assert notes_on(counted) == ["The funnel adds up."]
     assert funnel_table(counted).rows[3][0] == "seeds"
+
+
+def test_why_is_told_by_the_id_of_a_scenario(store: Store, notes: Path) -> None:
+    worked(started(store, notes, backend()))
+    row = store.rows("scenarios")[2]
+    story = build_story(store, row["scenario_id"], reread=False)
+    assert story.record_id == row["record_id"]
+    assert f"accepted as {row['scenario_id']} with draft 1" in render_text(story, full=True)

@@ -38,7 +38,7 @@ def headline(story: Story) -> str:
     if ended is None:
         return "no run has processed this record yet"
     if ended.outcome is Outcome.ACCEPTED:
-        return f"accepted as task {ended.task_id} with draft {ended.drafts}"
+        return f"accepted as {'task ' if story.task else ''}{ended.task_id} with draft {ended.drafts}"
     if ended.outcome is Outcome.DUPLICATE:
         first = f", which came first from {story.task.record_id}" if story.task else ""
         return f"a duplicate of task {ended.task_id}{first}"
