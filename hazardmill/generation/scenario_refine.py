@@ -269,7 +269,7 @@ def describe_scenario(scenario: Scenario, correction: Correction) -> str:
 
 
 def _of_kind(request: Request, settings: ScenarioSettings) -> Request:
-    """Return the request with a key that tells it from those of tasks and of the other kind."""
+    """Return the request with the kind of scenario in its key, which tasks and the other kind do not have."""
     assert request.key is not None
     return request.model_copy(update={"key": request.key.model_copy(update={"kind": settings.kind})})
 
