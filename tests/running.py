@@ -35,9 +35,9 @@ class Use:
         return open_backend(access, store) if self.backend is None else self.backend
 
 
-def answering(backend: Backend) -> RunResources:
+def answering(backend: Backend, client: Callable[..., Client] = Client) -> RunResources:
     """What a run is started with that asks ``backend``."""
-    return RunResources(backend=lambda access, store: backend)
+    return RunResources(backend=lambda access, store: backend, client=client)
 
 
 def worked(run: Run, waves: Sequence[Sequence[int]] | None = None, *, wait: bool = False) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from hazardmill.cli.run.preview import preview
 from hazardmill.cli.scenario.collect import collect
 from hazardmill.errors import InputError, PlanningInputError, ProviderDown, UsageError
 from hazardmill.generation.models import Models
+from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.funnel import funnel
@@ -59,9 +61,16 @@ def backend(author: Any = numbered, judge: Any = APPROVED, classify: Any = LABEL
     return ScriptedBackend(author=author, judge=judge, classify=classify, name="litellm")
 
 
-def started(store: Store, notes: Path, asked: ScriptedBackend, kind: str = "sit", run_id: str = "run") -> Run:
+def started(
+    store: Store,
+    notes: Path,
+    asked: ScriptedBackend,
+    kind: str = "sit",
+    run_id: str = "run",
+    client: Callable[..., Client] = Client,
+) -> Run:
     made = config(notes, backend="litellm", kind=kind, base_domain=BASE)
-    run, _ = Run.start(store, made, run_id, resources=answering(asked))
+    run, _ = Run.start(store, made, run_id, resources=answering(asked, client))
     return run
 
 
@@ -196,8 +205,8 @@ def test_a_stopped_run_goes_on_and_pays_for_nothing_twice(store: Store, tmp_path
     def fails(request: Request) -> Any:
         return ProviderDown("gone") if next(calls) > 3 else numbered(request)
 
-    first = backend(fails)
-    run = started(store, notes, first)
+    # Asked once: the pauses between attempts would be half a minute.
+    run = started(store, notes, backend(fails), client=functools.partial(Client, max_attempts=1))
     with pytest.raises(ProviderDown):
         worked(run)
     second = backend()
