@@ -50,6 +50,9 @@ from hazardmill.runs.status import Paid, RunSummary
 from hazardmill.runs.waves import WaveStep
 from hazardmill.store.store import Store
 
+# Not because of the tests, which are short: importing Prefect takes seconds in every process that collects them.
+pytestmark = pytest.mark.full
+
 # --- what is due to be published
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools import add_constant
 
 from hazardmill.evaluation.report.sizes import band, scaling_panels
 from hazardmill.evaluation.stats.rates import ModelRates
@@ -17,7 +18,7 @@ from .evaluations import crowd
 def test_the_band_is_that_of_statsmodels() -> None:
     x, y = [0.1, 0.5, 0.9, 1.4, 2.6, 2.7], [10.0, 22.0, 18.0, 41.0, 60.0, 52.0]
     along, middle, reach = band(x, fit(x, y))
-    told = sm.OLS(y, sm.add_constant(x)).fit().get_prediction(sm.add_constant(np.array(along))).conf_int()
+    told = OLS(y, add_constant(x)).fit().get_prediction(add_constant(np.array(along))).conf_int()
     assert np.allclose(np.array(middle) - np.array(reach), told[:, 0])
     assert np.allclose(np.array(middle) + np.array(reach), told[:, 1])
     assert along[0] == min(x) and along[-1] == pytest.approx(max(x))

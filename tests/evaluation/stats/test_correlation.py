@@ -7,10 +7,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools import add_constant
 
 from hazardmill.evaluation.stats.correlation import correlations, pearson, spearman, spread, spreads
 from hazardmill.evaluation.stats.rates import read_rates
@@ -32,7 +33,7 @@ def test_r_has_the_interval_and_p_of_other_routes():
     found = pearson(x, y)
     theirs = stats.pearsonr(x, y).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
-    assert found.p == pytest.approx(sm.OLS(y, sm.add_constant(np.array(x, float))).fit().pvalues[1])
+    assert found.p == pytest.approx(OLS(y, add_constant(np.array(x, float))).fit().pvalues[1])
     assert found.n == 11
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools import add_constant
 
 from hazardmill.statistics.regression import fit
 
@@ -43,7 +44,7 @@ def test_everything_is_as_statsmodels_has_it(points):
     if len(set(y)) == 1:
         assert (found.slope.value, found.r_squared, found.p) == (0, None, None) and found.why
         return
-    fitted = sm.OLS(np.array(y, float), sm.add_constant(np.array(x, float))).fit()
+    fitted = OLS(np.array(y, float), add_constant(np.array(x, float))).fit()
     if fitted.ssr < 1e-9:
         assert found.r_squared == pytest.approx(1)
         return

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools import add_constant
 
 from hazardmill.evaluation.stats.product import product_fit
 from hazardmill.evaluation.stats.rates import ModelRates, read_rates
@@ -24,7 +25,7 @@ def test_the_published_models_are_fitted_as_statsmodels_does(reference):
     found = product_fit(models, seed=0)
     product = np.array([each.feasibility * each.safety_intention / 100 for each in models])
     safety = np.array([each.safety for each in models])
-    fitted = sm.OLS(safety, sm.add_constant(product)).fit()
+    fitted = OLS(safety, add_constant(product)).fit()
     assert found.line.n == 23
     assert (found.line.intercept.value, found.line.slope.value) == pytest.approx(tuple(fitted.params))
     assert found.line.r_squared == pytest.approx(fitted.rsquared)

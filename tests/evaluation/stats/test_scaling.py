@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools import add_constant
 
 from hazardmill.evaluation.stats.rates import ModelRates, read_rates
 from hazardmill.evaluation.stats.scaling import scaling
@@ -93,7 +94,7 @@ def test_slopes_of_resamples_are_those_of_statsmodels():
         if len(set(x[row])) == 1:
             assert math.isnan(of)
         else:
-            assert of == pytest.approx(sm.OLS(y[row], sm.add_constant(x[row], has_constant="add")).fit().params[1])
+            assert of == pytest.approx(OLS(y[row], add_constant(x[row], has_constant="add")).fit().params[1])
 
 
 def test_the_ratio_is_of_slopes_of_the_same_models():
