@@ -6,11 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTask, Gate, Thresholds
-from hazardmill.quality.lint_rules import Structure
-from hazardmill.quality.structure import structure_id
 from hazardmill.report.queries import each_latest_task
 from hazardmill.reporting.numbers import UNKNOWN, count, share
 from hazardmill.reporting.table import Grid
@@ -18,23 +15,18 @@ from hazardmill.reporting.table import Grid
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_COLUMNS: Final = "task_id, source, danger_type, danger, document, safe_plan, unsafe_plan"
+_COLUMNS: Final = "task_id, source, danger_type, danger, document, structure_id, safe_plan, unsafe_plan"
 _VERDICTS: Final = {True: "passed", False: "FAILED", None: UNKNOWN}
 
 
 def corpus(
-    connection: DuckDBPyConnection,
-    run_ids: Sequence[str],
-    structure: Structure = structure_id,
-    thresholds: Thresholds | None = None,
+    connection: DuckDBPyConnection, run_ids: Sequence[str], thresholds: Thresholds | None = None
 ) -> CorpusReport:
     """Compute the figures of the corpus lint over the tasks of some runs, each task once.
 
     Args:
         connection: A connection with one view per table.
         run_ids: The runs, oldest first; if several accepted the same task, the last one's row counts.
-        structure: Computes the key of a task's structure. Where it raises ``SearchLimitReached``, the structure of
-            that task counts as unknown.
         thresholds: The thresholds of the gates; null: the defaults.
 
     Returns:
@@ -45,16 +37,11 @@ def corpus(
     """
     found = Corpus()
     for row in each_latest_task(connection, run_ids, _COLUMNS):
-        document = json.loads(row["document"])
-        try:
-            key = structure(document)
-        except SearchLimitReached:
-            key = None
         found.add(
             CorpusTask(
                 name=row["task_id"],
-                document=Document.from_json(document),
-                structure=key,
+                document=Document.from_json(json.loads(row["document"])),
+                structure=row["structure_id"],
                 source=row["source"],
                 danger_type=row["danger_type"],
                 danger=json.loads(row["danger"]),

@@ -12,12 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import SearchLimitReached
 from hazardmill.quality.diversity import spread
-from hazardmill.quality.lint_rules import Structure
-from hazardmill.quality.structure import structure_id
 from hazardmill.records import MAX_DRAFTS, FrozenModel, Outcome
-from hazardmill.report.queries import Row, each_latest_task, select
+from hazardmill.report.queries import Row, latest_tasks, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -134,7 +131,7 @@ class StructureVariety(FrozenModel):
         distinct: Distinct structures among them.
         commonest: Tasks among the ten commonest structures.
         effective: Effective number of structures, exp of the Shannon entropy in nats; null without tasks.
-        unknown: Tasks whose structure is not known: they are too large and regular to be canonised, or nothing asked.
+        unknown: Tasks whose structure is not known: they are too large and regular to be canonised.
     """
 
     tasks: int
@@ -200,15 +197,12 @@ class Funnel(FrozenModel):
         }
 
 
-def funnel(
-    connection: DuckDBPyConnection, run_ids: Sequence[str], structure: Structure | None = structure_id
-) -> Funnel:
+def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
     """Count where the records of some runs went.
 
     Args:
         connection: A connection with one view per table.
         run_ids: The runs.
-        structure: Computes the key of a task's structure; null: documents are not read, and all structures unknown.
 
     Returns:
         Counts by source and in total, losses by reason, and the yield of each draft.
@@ -245,11 +239,7 @@ def funnel(
         losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
         drafts=_yields(_sum_by(made, "number", "made"), _sum_by(made, "number", "passed"), tasks_at + scenarios_at),
-        structures=(
-            StructureVariety(tasks=0, distinct=0, commonest=0, effective=None, unknown=tasks)
-            if structure is None
-            else _structures(each_latest_task(connection, run_ids, "document"), structure)
-        ),
+        structures=_structures(latest_tasks(connection, run_ids, "task_id, structure_id")),
         total=sum(sources.values(), FunnelCounts()),
         tasks=tasks,
         scenarios=scenarios_at.total(),
@@ -363,15 +353,11 @@ def _yields(
     )
 
 
-def _structures(rows: Iterable[Row], structure: Structure) -> StructureVariety:
-    keys: Counter[str] = Counter()
-    unknown = 0
-    for row in rows:
-        try:
-            keys[structure(json.loads(row["document"]))] += 1
-        except SearchLimitReached:
-            unknown += 1
-    found = spread(keys)
+def _structures(tasks: Iterable[Row]) -> StructureVariety:
+    # Not computed anew from the documents: that takes milliseconds for each task.
+    counts = Counter(row["structure_id"] for row in tasks)
+    unknown = counts.pop(None, 0)
+    found = spread(counts)
     return StructureVariety(
         tasks=found.things,
         distinct=found.kinds,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.corpus_thresholds import CorpusReport
-from hazardmill.quality.lint_rules import Structure
-from hazardmill.quality.structure import structure_id
 from hazardmill.report import tables
 from hazardmill.report.corpus import corpus, gates_grid, spreads_grid
 from hazardmill.report.cost import Cost, cost
@@ -158,8 +155,7 @@ def gather(
     """
     if sources:
         narrow(connection, sources)
-    key = _remember(structure_id)
-    found, spent = funnel(connection, run_ids, key), cost(connection, run_ids)
+    found, spent = funnel(connection, run_ids), cost(connection, run_ids)
     tasks = latest_tasks(connection, run_ids, _TASK_COLUMNS)
     offline = _answered_offline(connection, run_ids)
     comparison = compare(connection, run_ids, found, spent, offline=offline, narrowed=bool(sources))
@@ -172,7 +168,7 @@ def gather(
         review=review,
         funnel=found,
         cost=spent,
-        corpus=corpus(connection, run_ids, key),
+        corpus=corpus(connection, run_ids),
         comparison=comparison,
         tasks=tuple(tasks),
         figures=tuple(all_figures(found, spent, tasks, comparison)),
@@ -238,17 +234,3 @@ def _recorded_answers(connection: DuckDBPyConnection, run_ids: Sequence[str]) ->
     if not row["answers"]:
         return None
     return RecordedAnswers(models=tuple(row["models"]), answers=row["answers"], older=row["older"], of=row["of"])
-
-
-def _remember(structure: Structure) -> Structure:
-    """Return the same function with a cache, so that each document is canonised only once."""
-    known: dict[bytes, str] = {}
-
-    def key(document: Mapping[str, Any]) -> str:
-        text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(text.encode()).digest()
-        if digest not in known:
-            known[digest] = structure(document)
-        return known[digest]
-
-    return key

@@ -110,6 +110,7 @@ def task(record_id: str, task_id: str, **given: Any) -> Row:
             "record_id": record_id,
             "code": CODE,
             "document": json.dumps(document()),
+            "structure_id": "that of the document",
             "danger": json.dumps(DANGER),
             "danger_group": "physical",
             "danger_type": "thermal",

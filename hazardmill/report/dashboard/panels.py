@@ -199,7 +199,7 @@ def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel
         # A separate cursor, because a connection stays narrowed.
         mine = rows.cursor()
         narrow(mine, [source])
-        lost = funnel(mine, [at.run_id], None)
+        lost = funnel(mine, [at.run_id])
         description = f"Where the records of {_code(source)} went in the run {_code(at.run_id)}"
         yield DashboardPanel(key("funnel", source), _page(_of_funnel(past, at, source, lost)), description)
     yield DashboardPanel("cost-all", _page(_of_all(past, at)), "What all sources cost, run by run")
@@ -210,7 +210,7 @@ _COUNTED: Final = {
     "outcomes": "run_id, record_id, source, outcome, reason, message",
     "dangers": "run_id, record_id, source, danger_type",
     "drafts": "run_id, record_id, source, draft, accepted, failed_check, failed_reason",
-    "tasks": "run_id, task_id, source, draft",
+    "tasks": "run_id, task_id, source, draft, structure_id",
     "scenarios": "run_id, scenario_id, source, draft",
     "rejects": "run_id, source",
 }
