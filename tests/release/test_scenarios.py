@@ -21,6 +21,7 @@ from hazardmill.release.build.options import Options
 from hazardmill.release.diff.compare import diff_folders
 from hazardmill.release.read.exports import export
 from hazardmill.release.read.release import Release, load_release
+from hazardmill.review.candidates import load_pool
 from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.reading import read_domain, read_problem
 from hazardmill.scenarios.scenario import Scenario
@@ -280,3 +281,20 @@ def test_a_predicate_named_like_an_action_is_renamed_and_plans_keep_their_names(
     assert "(grasp_fluent)" in domain and "(:action grasp\n" in domain
     again = read_problem(read_domain(domain), problem).document()
     assert plan_text(count_shortest_plans(again)) == plan_text(count_shortest_plans(scenario.document))
+
+
+def test_of_a_scenario_of_two_runs_the_row_of_the_pool_is_released(
+    store: Store, options: Options, tmp_path: Path
+) -> None:
+    copied = rewritten(store, tmp_path / "store", lambda table, row: row)
+    again = rewritten(
+        store, tmp_path / "again", lambda table, row: {**row, "run_id": row["run_id"].replace("09", "08")}
+    )
+    for table in ("scenarios", "runs"):
+        rows = again.rows(table)
+        for run in {row["run_id"] for row in rows}:
+            with copied.writer(run) as writer:
+                writer.append_sync({table: [row for row in rows if row["run_id"] == run]})
+    pool = {item.item: item.run_id for item in load_pool(copied).values()}
+    made = build(copied, None, options, tmp_path / "release")
+    assert {row["scenario_id"]: row["run_id"] for row in all_rows(made.folder, "scenarios")} == pool

@@ -201,7 +201,10 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
 def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandidates:
     runs, date = _runs(snapshot, options)
     chosen = _latest(snapshot, TASKS, _LIGHT, "task_id", runs)
-    scenarios = _latest(snapshot, SCENARIOS, _LIGHT_OF_SCENARIOS, "scenario_id", runs)
+    # The runs are in the order of their ids, as for the pool of a review: it must be the same row of a scenario.
+    scenarios: dict[str, Row] = {}
+    for run in runs:
+        scenarios |= _latest(snapshot, SCENARIOS, _LIGHT_OF_SCENARIOS, "scenario_id", (run,))
     chosen |= {name: _as_task(row) for name, row in scenarios.items()}
     if not chosen:
         raise InputError(
