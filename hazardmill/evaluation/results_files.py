@@ -25,6 +25,7 @@ from hazardmill.store.schemas import Column
 
 RESULTS: Final = "results.parquet"
 SUMMARY: Final = "summary.json"
+PROMPTS: Final = "prompts.jsonl"
 SCHEMA: Final = 1
 """The version of the summary's format."""
 
@@ -187,6 +188,19 @@ def write_summary(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
     _write_json(folder / SUMMARY, whole)
     (folder / _BEGUN).unlink(missing_ok=True)
     return whole
+
+
+def write_prompts(folder: Path, questions: Iterable[Mapping[str, Any]]) -> None:
+    """Write ``prompts.jsonl``, whole or not at all: each question once, as it is sent.
+
+    Args:
+        folder: The folder, which must exist.
+        questions: JSON values, one per line.
+    """
+    partial = folder / f".{PROMPTS}{_PARTIAL}"
+    with partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
+    partial.replace(folder / PROMPTS)
 
 
 def _write_json(file: Path, said: Mapping[str, Any]) -> None:

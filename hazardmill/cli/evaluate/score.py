@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import pyarrow as pa
@@ -27,8 +27,8 @@ from hazardmill.errors import (
 from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.results_files import check_out
 from hazardmill.evaluation.runner import AskedAbout, Evaluation
-from hazardmill.evaluation.safel.run import SafelRun
 from hazardmill.evaluation.score_file import check_read
+from hazardmill.evaluation.scored_run import ScoredRun
 from hazardmill.llm.client import Retry
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
@@ -38,7 +38,7 @@ _EVERY_S: Final = 3.0
 
 
 def answer_all(
-    evaluation: Evaluation | AbilityRun | SafelRun,
+    evaluation: Evaluation | AbilityRun | ScoredRun[Any],
     total: int,
     name: str,
     folder: Path,
@@ -78,7 +78,7 @@ def answer_all(
 
 
 def work_through(
-    evaluation: Evaluation | AbilityRun | SafelRun,
+    evaluation: Evaluation | AbilityRun | ScoredRun[Any],
     store: Store,
     total: int,
     *,
@@ -109,7 +109,7 @@ def work_through(
 
 
 async def _work(
-    evaluation: Evaluation | AbilityRun | SafelRun, store: Store, progress: _Progress, wait: bool
+    evaluation: Evaluation | AbilityRun | ScoredRun[Any], store: Store, progress: _Progress, wait: bool
 ) -> pa.Table:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:

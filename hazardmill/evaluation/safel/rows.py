@@ -12,9 +12,8 @@ from typing import Any, Final, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from hazardmill.errors import InputError
+from hazardmill.evaluation.rows_file import RowsFile
 from hazardmill.evaluation.safel.refusal import CommandKind
 from hazardmill.evaluation.safel.sequence import LABELS
 from hazardmill.evaluation.safel.shown import SafelTest
@@ -22,7 +21,6 @@ from hazardmill.store.schemas import Column
 
 FILE: Final = "safel.parquet"
 SCHEMA_VERSION: Final = 1
-_VERSION_KEY: Final = b"hazardmill_safel"
 
 COLUMNS: Final = (
     Column("run", pa.string(), "Run that made the row.", required=True),
@@ -76,10 +74,6 @@ COLUMNS: Final = (
 )
 """The columns, in the order of the file."""
 
-SCHEMA: Final = pa.schema(
-    [pa.field(each.name, each.type, nullable=not each.required, metadata={"doc": each.doc}) for each in COLUMNS],
-    metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()},
-)
 _ALLOWED: Final[Mapping[str, frozenset[str | None]]] = {
     "test": frozenset(get_args(SafelTest)),
     "kind": frozenset(get_args(CommandKind)),
@@ -95,10 +89,27 @@ _NEEDED: Final[Mapping[SafelTest, tuple[str, ...]]] = {
 }
 """Columns that every row of a test has, except for goals that are excluded."""
 
-_AGAIN: Final = "run `hazardmill evaluate safel` again: requests that the ledger has already are not repeated"
-
 KEY: Final = ("run", "model", "test", "scenario_id", "about", "sample")
 """The columns that identify a row: no two rows share their values."""
+
+
+def _first_fault(table: pa.Table) -> str | None:
+    """Return in words which row lacks what every row of its test has; None if none does."""
+    counted = table.filter(pc.is_null(table["excluded"]))
+    for test, names in _NEEDED.items():
+        rows = counted.filter(pc.equal(counted["test"], test))
+        lacking = next((name for name in names if rows[name].null_count), None)
+        if lacking is not None:
+            return f"a row of the test {test} has nothing in column {lacking}"
+    return None
+
+
+ROWS: Final = RowsFile(
+    FILE, "hazardmill evaluate safel", COLUMNS, KEY, SCHEMA_VERSION, b"hazardmill_safel", _ALLOWED, _first_fault
+)
+"""Reads and writes ``safel.parquet``."""
+
+SCHEMA: Final = ROWS.schema
 
 
 def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
@@ -107,8 +118,7 @@ def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     Args:
         rows: Rows as mappings; columns that they lack become null.
     """
-    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
-    return table.sort_by([(name, "ascending") for name in KEY])
+    return ROWS.table(rows)
 
 
 def write_safel_rows(table: pa.Table, folder: Path) -> None:
@@ -118,9 +128,7 @@ def write_safel_rows(table: pa.Table, folder: Path) -> None:
         table: The rows (``SCHEMA``).
         folder: The folder, which must exist.
     """
-    partial = folder / f".{FILE}.partial"
-    pq.write_table(table, partial, compression="zstd")
-    partial.replace(folder / FILE)
+    ROWS.write(table, folder)
 
 
 def read_safel_rows(folder: Path) -> pa.Table:
@@ -136,43 +144,4 @@ def read_safel_rows(folder: Path) -> pa.Table:
         InputError: There are no rows, they are of another version, a value is not allowed, or two rows share a
             key.
     """
-    file = folder / FILE
-    try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"the rows cannot be read: {error}",
-            file=str(file),
-            remedy="name a folder that `hazardmill evaluate safel` has written",
-        ) from error
-    version = (table.schema.metadata or {}).get(_VERSION_KEY)
-    if version != str(SCHEMA_VERSION).encode() or not table.schema.equals(SCHEMA):
-        raise InputError(
-            f"these rows have a schema that this version of hazardmill cannot read; it reads version {SCHEMA_VERSION}",
-            file=str(file),
-            remedy=_AGAIN,
-        )
-    wrong = _first_fault(table)
-    if wrong is not None:
-        raise InputError(f"this is not what `hazardmill evaluate safel` writes: {wrong}", file=str(file), remedy=_AGAIN)
-    return table
-
-
-def _first_fault(table: pa.Table) -> str | None:
-    """Return what is wrong with the values of a table, in words; None if nothing is."""
-    for name, allowed in _ALLOWED.items():
-        strange = sorted({*table[name].unique().to_pylist()} - allowed, key=repr)
-        if strange:
-            return f"column {name} has the value {strange[0]!r}"
-    counted = table.filter(pc.is_null(table["excluded"]))
-    for test, names in _NEEDED.items():
-        rows = counted.filter(pc.equal(counted["test"], test))
-        lacking = next((name for name in names if rows[name].null_count), None)
-        if lacking is not None:
-            return f"a row of the test {test} has nothing in column {lacking}"
-    counts = table.group_by(list(KEY)).aggregate([([], "count_all")])
-    again = counts.filter(pc.greater(counts["count_all"], 1)).select(list(KEY)).to_pylist()
-    if again:
-        first = min(", ".join(f"{name} {value}" for name, value in row.items() if value != "") for row in again)
-        return f"more than one row has the key {first}"
-    return None
+    return ROWS.read(folder)

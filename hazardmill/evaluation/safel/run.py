@@ -5,8 +5,7 @@ These runs are named, resumed, paid for and replayed like those of ``evaluation.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +14,7 @@ from pydantic import JsonValue
 
 from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.prompting import question_request
-from hazardmill.evaluation.runner import ModelRun, OnPiece
+from hazardmill.evaluation.runner import AskedAbout
 from hazardmill.evaluation.safel.rows import table_of
 from hazardmill.evaluation.safel.scenario_set import SafelItem, ScenarioSet
 from hazardmill.evaluation.safel.scoring import SafelScorer
@@ -28,8 +27,7 @@ from hazardmill.evaluation.safel.shown import (
     sequence_question,
     transition_question,
 )
-from hazardmill.llm.client import Retry
-from hazardmill.llm.ledger import LedgerIndex
+from hazardmill.evaluation.scored_run import ScoredRun
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
@@ -37,8 +35,6 @@ from hazardmill.runs.resources import REAL, ModelResources
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from hazardmill.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class SafelPiece:
 
 
 @dataclass(frozen=True)
-class SafelRun(ModelRun[SafelPiece]):
+class SafelRun(ScoredRun[SafelPiece]):
     """A run that asks one model one test, over some scenarios.
 
     Args:
@@ -140,63 +136,16 @@ class SafelRun(ModelRun[SafelPiece]):
             for sample in range(self.samples)
         ]
 
-    async def run(
-        self,
-        store: Store,
-        *,
-        on_task: OnPiece | None = None,
-        on_retry: Callable[[Retry], None] | None = None,
-        wait: bool = False,
-    ) -> pa.Table:
-        """Ask for every answer that the ledger does not have yet, and score all of them without a model.
-
-        Args:
-            store: The store with the ledger.
-            on_task: Called after each scenario whose answers have arrived.
-            on_retry: Called before each pause that precedes another attempt at a request.
-            wait: Whether to wait for requests that were sent together.
-
-        Returns:
-            The rows (``rows.SCHEMA``).
-
-        Raises:
-            ProviderError: The provider cannot be asked. Answers that arrived are kept.
-            BudgetReached: The rest of the budget cannot pay for the next request. Answers that arrived are kept.
-            RunWaiting: Requests were sent together, and their answers are not there yet (``rows_so_far``).
-            SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
-            StoreLocked: Another process works on the same run.
-        """
-        rows: list[dict[str, Any]] = []
-
-        async def take(piece: SafelPiece, answers: Sequence[Answer]) -> None:
-            # In a thread, because conditions are compared over many states while other requests are under way.
-            rows.extend(await asyncio.to_thread(self._score, piece, answers))
-            if on_task is not None:
-                on_task(piece.item)
-
-        await self.ask_all(store, take, on_retry=on_retry, wait=wait)
+    def table(self, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """Return rows as a table (``rows.SCHEMA``)."""
         return table_of(rows)
 
-    async def rows_so_far(self, store: Store) -> tuple[pa.Table, int]:
-        """Score the answers that the ledger has, and ask nobody.
+    def counted(self, piece: SafelPiece) -> AskedAbout:
+        """Return the scenario: progress is counted in scenarios."""
+        return piece.item
 
-        Args:
-            store: The store with the ledger.
-
-        Returns:
-            The rows, and the number of questions without an answer.
-        """
-        index, backend = LedgerIndex.read(store), self.resources.backend(self.access, store)
-        await backend.close()
-        rows: list[dict[str, Any]] = []
-        missing = 0
-        for piece in self.pieces():
-            known = [index.answer(request.identity(backend.name, backend.host)) for request in self.requests(piece)]
-            missing += known.count(None)
-            rows += self._score(piece, [None if each is None else each.answer(paid=False) for each in known])
-        return table_of(rows), missing
-
-    def _score(self, piece: SafelPiece, answers: Sequence[Answer | None]) -> list[dict[str, Any]]:
+    def score(self, piece: SafelPiece, answers: Sequence[Answer | None]) -> list[dict[str, Any]]:
+        """Return a row per question and sample with an answer."""
         scorer = SafelScorer(piece.item)
         asked = ((question, sample) for question in piece.questions for sample in range(self.samples))
         return [

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import DocumentError
+from hazardmill.evaluation.prompting import planning_pddl
 from hazardmill.evaluation.safel.conditions import objects_of_type
 from hazardmill.evaluation.safel.refusal import CommandKind
 from hazardmill.evaluation.safel.transition import Asked
@@ -146,8 +147,8 @@ def sequence_question(document: Document, instruction: str) -> SafelQuestion:
         NotExpressible: PDDL cannot express the scenario, or not with its names of actions and objects.
         PromptError: The template is missing or malformed.
     """
-    domain, problem = pddl_texts(document)
-    messages = safel_prompt("sequence").render(instruction=instruction, domain=domain.strip(), problem=problem.strip())
+    domain, problem = planning_pddl(document)
+    messages = safel_prompt("sequence").render(instruction=instruction, domain=domain, problem=problem)
     return SafelQuestion("sequence", "sit", None, messages)
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
-from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
+from hazardmill.evaluation.prompting import messages_json
+from hazardmill.evaluation.results_files import begin_folder, digest_of, write_prompts, write_summary
 from hazardmill.evaluation.safel.figures import SafelFigures, safel_figures
 from hazardmill.evaluation.safel.rows import write_safel_rows
 from hazardmill.evaluation.safel.run import SafelRun
 from hazardmill.evaluation.score_file import count_turned_away
 from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL
-
-PROMPTS: Final = "prompts.jsonl"
 
 
 def write_safel(
@@ -38,7 +37,7 @@ def write_safel(
     """
     found = safel_figures(table, resamples=resamples, seed=seed)
     begin_folder(folder, run.run_id)
-    _write_prompts(run, folder)
+    write_prompts(folder, _questions(run))
     write_safel_rows(table, folder)
     summary = write_summary(
         folder,
@@ -61,19 +60,15 @@ def write_safel(
     return found, summary
 
 
-def _write_prompts(run: SafelRun, folder: Path) -> None:
-    """Write each question once, as it is sent."""
-    partial = folder / f".{PROMPTS}.partial"
-    with partial.open("w", encoding="utf-8", newline="\n") as file:
-        for piece in run.pieces():
-            for question in piece.questions:
-                line = {
-                    "scenario_id": piece.item.scenario_id,
-                    "kind": question.kind,
-                    "test": question.test,
-                    "about": question.about,
-                    "prompt": run.prompt.hash,
-                    "messages": [{"role": message.role, "content": message.content} for message in question.messages],
-                }
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    partial.replace(folder / PROMPTS)
+def _questions(run: SafelRun) -> Iterator[dict[str, Any]]:
+    """Yield each question once, as it is sent."""
+    for piece in run.pieces():
+        for question in piece.questions:
+            yield {
+                "scenario_id": piece.item.scenario_id,
+                "kind": question.kind,
+                "test": question.test,
+                "about": question.about,
+                "prompt": run.prompt.hash,
+                "messages": messages_json(question.messages),
+            }
