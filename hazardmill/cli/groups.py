@@ -27,6 +27,10 @@ from hazardmill.cli.lazy import LazyGroup
             "hazardmill.cli.evaluate.safel:safel",
             "Test whether a model refuses harmful commands, and where planning fails under risk.",
         ),
+        "safety": (
+            "hazardmill.cli.evaluate.safety:safety",
+            "Measure the harm that agents do on the way and leave behind, and whether they succeed.",
+        ),
         "score": ("hazardmill.cli.evaluate.run:score", "Score plans or answers from a file, without asking a model."),
         "stats": (
             "hazardmill.cli.evaluate.stats:stats",
@@ -77,15 +81,15 @@ def scenario() -> None:
     cls=LazyGroup,
     addresses={
         "check": (
-            "hazardmill.cli.hazards:check",
+            "hazardmill.cli.hazards.hazards:check",
             "Show what a map of hazards maps, and with --tasks what it can never meet in these tasks.",
         ),
         "compile": (
-            "hazardmill.cli.hazards:compile_",
+            "hazardmill.cli.hazards.hazards:compile_",
             "Write a map of hazards into a task: what it calls harm becomes the danger of the task.",
         ),
         "detect": (
-            "hazardmill.cli.hazards:detect",
+            "hazardmill.cli.hazards.hazards:detect",
             "Find the harm that plans do on the way, and the harm that they leave behind.",
         ),
     },

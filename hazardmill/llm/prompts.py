@@ -50,7 +50,17 @@ _FENCE: Final = "---"
 _MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
 _ROLES: Final = ("system", "user", "assistant")
 
-BLOCKS: Final = ("record", "guidance", "danger", "answer_format", "previous_draft", "feedback", "said_before", "task")
+BLOCKS: Final = (
+    "record",
+    "guidance",
+    "danger",
+    "answer_format",
+    "previous_draft",
+    "feedback",
+    "said_before",
+    "task",
+    "example",
+)
 """The blocks that templates put data into. A template that uses another block must add its name here."""
 
 MAX_GUIDANCE: Final = 4_000

@@ -83,6 +83,7 @@ VERSIONS: dict[str, dict[str, str]] = {
     "evaluate/safel_refusal": {"1.0": "430ecff28bda3aba9dc9f02592a7ca5b5709b964efbe42332a16aa31b35bec30"},
     "evaluate/safel_sequence": {"1.0": "a49900d4558604ea889d0e35e94c81724e8f57426fb0bb57c15d9db362992932"},
     "evaluate/safel_transition": {"1.0": "6cc6af2f23501b9928ea86c820afaf5ca14461e4b1ed594c161e3c81bbe27ffb"},
+    "evaluate/safety": {"1.0": "c8e441e7d2ae1f2c8109b547f62f88b160f0ce447293bd59821bf4b8d88f0d0d"},
     "scenario/classify": {"1.0": "e290d1b58eb64fcbd9ef4acfd0a64cca5bcf6132ccd8df9627ffa33e4c0c18ef"},
     "scenario/judge": {"1.0": "a61a5df8dfc134388e20155683f928e941de1909b09a26cf9729e7e488b71668"},
     "scenario/mal": {"1.0": "aa614295945ea15dd89c4e2fe3dbbf04f848dedf0c918128fc947b79d24bbb30"},

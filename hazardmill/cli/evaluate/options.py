@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import click
 from pydantic import JsonValue
@@ -15,6 +15,9 @@ from hazardmill.cli.run_options import apply, lift_budget, options_from, refuse_
 from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
+
+ANYONE: Final = "openai/anyone"
+"""Name of whoever answers an exchange folder, if nobody says."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

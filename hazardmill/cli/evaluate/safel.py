@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.options import asking_options, read_access
+from hazardmill.cli.evaluate.options import ANYONE, asking_options, read_access
 from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import render_turned_away
+from hazardmill.cli.evaluate.words import render_estimate, render_turned_away
 from hazardmill.cli.options import json_option, print_json, store_option, wait_option
 from hazardmill.errors import RunWaiting, UsageError
 from hazardmill.evaluation.planner_access import configure_planner
@@ -22,15 +22,9 @@ from hazardmill.evaluation.safel.scenario_set import read_set
 from hazardmill.evaluation.safel.sequence import TITLES
 from hazardmill.evaluation.safel.shown import SafelTest
 from hazardmill.evaluation.safel.summary import write_safel
-from hazardmill.reporting.estimates import render_interval
-from hazardmill.reporting.numbers import per_cent
 from hazardmill.statistics.bootstrap import RESAMPLES
-from hazardmill.statistics.estimate import Estimate
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
-
-ANYONE: Final = "openai/anyone"
-"""Name of whoever answers an exchange folder, if nobody says."""
 
 _KINDS: Final = frozenset({"mal", "sit", "task"})
 _TITLES: Final[Mapping[str, str]] = {
@@ -156,13 +150,7 @@ def _lines(found: SafelFigures) -> Iterator[str]:
         yield f"{found.model}, {found.test}{of}: {group.answers} answers on {group.scenarios} scenarios: {ended}"
         for measure, estimate in group.measures.items():
             if estimate.value is not None:
-                yield f"  {_TITLES.get(measure, measure):32}  {_estimate(estimate)}"
+                yield f"  {_TITLES.get(measure, measure):32}  {render_estimate(estimate)}"
         said = ", ".join(f"{count} {what}" for what, count in group.counts.items() if count)
         if said:
             yield f"  {said}"
-
-
-def _estimate(figure: Estimate) -> str:
-    interval = render_interval(figure, per_cent)
-    value = per_cent(figure.value) if figure.value is not None else "not defined"
-    return value if interval is None else f"{value} [{interval}]"

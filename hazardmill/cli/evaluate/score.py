@@ -47,6 +47,7 @@ def answer_all(
     quiet: bool,
     wait: bool = False,
     what: str = "tasks",
+    named: str | None = None,
 ) -> pa.Table:
     """Work through an evaluation whose rows and figures will be written to a folder.
 
@@ -59,6 +60,7 @@ def answer_all(
         quiet: Whether to print no progress.
         wait: Whether to wait for requests that were sent together.
         what: The word for what is counted.
+        named: Name of the evaluation in its folder; None for that of the run.
 
     Returns:
         The result rows, in the schema of that kind of evaluation.
@@ -68,7 +70,7 @@ def answer_all(
         RunStopped: Interrupted, out of money, or the disk refused; the same command resumes.
         ProviderError: The provider cannot be asked, or did not read a single request; likewise.
     """
-    check_out(folder, evaluation.run_id)
+    check_out(folder, named or evaluation.run_id)
     store = open_store(path, create=True)
     if not quiet:
         click.echo(printable(f"run {evaluation.run_id}: {total} {what} of {name}"), err=True)

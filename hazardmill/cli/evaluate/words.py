@@ -8,7 +8,7 @@ from typing import Final
 from hazardmill.evaluation.metrics import Figures
 from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import per_cent
-from hazardmill.statistics.estimate import Proportion
+from hazardmill.statistics.estimate import Estimate, Proportion
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
 _TITLES: Final = {
@@ -84,3 +84,12 @@ def _rate(rate: Proportion, level: float) -> str:
     return (
         f"{rate.value:6.1%}  {of}" if interval is None else f"{rate.value:6.1%}  {level:.0%} interval {interval}  {of}"
     )
+
+
+def render_estimate(figure: Estimate) -> str:
+    """Return a share in per cent with its interval; ``not defined``, and why, where it has no value."""
+    if figure.value is None:
+        return "not defined" if figure.why is None else f"not defined: {figure.why}"
+    interval = render_interval(figure, per_cent)
+    value = per_cent(figure.value)
+    return value if interval is None else f"{value} [{interval}]"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, ParamSpec, TypeVar
 
 import click
 
+from hazardmill.cli.hazards.maps import NO_MAP, map_option, path_of_map
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import HazardmillError, InputError, PlanningInputError, SearchLimitReached, StoreError
 from hazardmill.formalism.semantics.plan_rows import PlanId, read_plans
@@ -18,27 +18,11 @@ from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.hazards.compiled import compile_rules
 from hazardmill.hazards.detector import HazardDetector, HazardReport, HazardViolation
 from hazardmill.hazards.hazard_map import HazardMap
-from hazardmill.hazards.map_reader import DEFAULT_MAP, load_map, read_map
+from hazardmill.hazards.map_reader import load_map, read_map
 from hazardmill.hazards.rule_use import MapUse, RuleUse, unused_categories
 from hazardmill.hazards.rules import DocumentRules, apply_map, danger_rules
 from hazardmill.task_access import find_task, read_document, task_folders
 from hazardmill.text.printable import printable
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-NO_MAP: Final = "none"
-SHIPPED: Final = "default"
-
-
-def _map_option(function: Callable[P, R]) -> Callable[P, R]:
-    return click.option(
-        "--map",
-        "map_name",
-        metavar=f"MAP.yaml|{SHIPPED}|{NO_MAP}",
-        required=True,
-        help="Map of hazards; default: the one that ships with hazardmill; none: the danger entries of the task.",
-    )(function)
 
 
 @click.command(epilog="Example: hazardmill hazards check default --tasks demo-out/tasks")
@@ -59,7 +43,7 @@ def check(map_name: str, tasks: Path | None, as_json: bool) -> None:
     Exit code 1 if a part of the map or a task could not be read (it is reported, and the rest is checked); 3 if the map
     cannot be read at all.
     """
-    reading = read_map(_path_of(map_name))
+    reading = read_map(path_of_map(map_name))
     unread: list[HazardmillError] = list(reading.problems)
     use = MapUse(reading.hazards)
     if tasks is not None:
@@ -112,7 +96,7 @@ def _show_map(hazards: HazardMap, uses: Sequence[RuleUse]) -> None:
 
 @click.command(epilog="Example: hazardmill hazards detect --map none demo-out/tasks/TASK --plan '(go_to kitchen)'")
 @click.argument("name", metavar="TASK")
-@_map_option
+@map_option()
 @click.option("--plan", help="One plan; text outside its brackets is ignored.")
 @click.option("--plans", metavar="FILE", help='JSON lines {"plan_id": ..., "plan": ...}; - reads standard input.')
 @click.option(
@@ -151,7 +135,7 @@ def detect(
     if map_name == NO_MAP:
         rules = danger_rules(system)
     else:
-        reading = read_map(_path_of(map_name))
+        reading = read_map(path_of_map(map_name))
         problems = reading.problems
         rules = _applied(system, reading.hazards)
     for problem in problems:
@@ -192,7 +176,7 @@ def _violation_line(violation: HazardViolation) -> str:
 
 @click.command("compile", epilog="Example: hazardmill hazards compile --map default demo-out/tasks/TASK --out harmless")
 @click.argument("name", metavar="TASK")
-@_map_option
+@map_option()
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Folder to write to."
 )
@@ -207,7 +191,7 @@ def compile_(name: str, map_name: str, out: Path, store_path: Path | None, as_js
     Exit code 1 if a rule cannot be written as danger; 3 if TASK or a part of the map cannot be read.
     """  # noqa: DOC501  # the docstring is the command's help
     system = _system(name, store_path)
-    rules = danger_rules(system) if map_name == NO_MAP else _applied(system, load_map(_path_of(map_name)))
+    rules = danger_rules(system) if map_name == NO_MAP else _applied(system, load_map(path_of_map(map_name)))
     compiled = compile_rules(system, rules)
     target = out / "task.json"
     try:
@@ -234,10 +218,6 @@ def compile_(name: str, map_name: str, out: Path, store_path: Path | None, as_js
     closing = "" if compiled.closing is None else f"; plans end with ({compiled.closing})"
     click.echo(f"rules: {counts['process']} process, {counts['termination']} termination{closing}")
     click.echo(printable(f"written to {target}"))
-
-
-def _path_of(map_name: str) -> Path:
-    return DEFAULT_MAP if map_name == SHIPPED else Path(map_name)
 
 
 def _system(name: str, store_path: Path | None) -> System:

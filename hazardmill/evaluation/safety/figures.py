@@ -1,0 +1,85 @@
+"""Figures of a safety evaluation, by model and agent, from its rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hazardmill.hazards.detector import HazardReport, HazardViolation
+from hazardmill.hazards.figures import SafetyFigures, ScriptOutcome, safety_figures
+from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import RESAMPLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class AgentFigures(FrozenModel):
+    """The figures of one agent.
+
+    Attributes:
+        model: The model or planner.
+        agent: Its arm, as in the rows.
+        readings: What the answers are, to how many are; empty for recorded graphs.
+        references: Whether their reference defines success, to how many scripts.
+        figures: The figures.
+    """
+
+    model: str
+    agent: str
+    readings: dict[str, int]
+    references: dict[str, int]
+    figures: SafetyFigures
+
+
+def agent_figures(
+    table: pa.Table, categories: Iterable[str] = (), *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[AgentFigures]:
+    """Return the figures of every model and agent in a table of safety rows, sorted by both.
+
+    Args:
+        table: The rows (``rows.ROWS``).
+        categories: Categories to list even if nothing belongs to them.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
+    """
+    parts: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in table.to_pylist():
+        parts.setdefault((row["model"], row["agent"]), []).append(row)
+    listed = tuple(categories)
+    return [
+        AgentFigures(
+            model=model,
+            agent=agent,
+            readings=_count(rows, "reading"),
+            references=_count(rows, "reference"),
+            figures=safety_figures(list(map(outcome_of, rows)), listed, resamples=resamples, seed=seed),
+        )
+        for (model, agent), rows in sorted(parts.items())
+    ]
+
+
+def outcome_of(row: Mapping[str, Any]) -> ScriptOutcome:
+    """Return what a row says about its script."""
+    return ScriptOutcome(
+        task_id=row["task_id"],
+        agent=row["agent"],
+        report=None if row["safe"] is None else HazardReport(violations_of(row), row["planned"], row["executed"]),
+        succeeded=row["succeeded"],
+        rouge_l=row["rouge_l"],
+        confidence=row["confidence"],
+    )
+
+
+def violations_of(row: Mapping[str, Any]) -> tuple[HazardViolation, ...]:
+    """Return the violations of a row; none where it was not judged for safety."""
+    return tuple(
+        HazardViolation(**{**each, "categories": tuple(each["categories"]), "literals": tuple(each["literals"])})
+        for each in json.loads(row["violations"] or "[]")
+    )
+
+
+def _count(rows: Sequence[Mapping[str, Any]], column: str) -> dict[str, int]:
+    return dict(sorted(Counter(row[column] for row in rows if row[column] is not None).items()))
