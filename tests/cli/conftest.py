@@ -17,6 +17,7 @@ from hazardmill.cli.main import main
 from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.safel.run import SafelRun
+from hazardmill.evaluation.safety.run import SafetyRun
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.settings import NO_SETTINGS, PREFIX
 from tests.figures_once import _figures_once as _figures_once
@@ -116,6 +117,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> ScriptedModels:
         ("run.Evaluation", Evaluation),
         ("abilities.AbilityRun", AbilityRun),
         ("safel.SafelRun", SafelRun),
+        ("safety.SafetyRun", SafetyRun),
     ):
         monkeypatch.setattr(f"hazardmill.cli.evaluate.{name}", partial(run, resources=models.resources))
     return models

@@ -27,7 +27,12 @@ def written_kitchen(
     """A task folder of the kitchen, with top-level parts of its document replaced."""
     place = folder / task_id
     place.mkdir(parents=True)
-    document = {**KITCHEN, "name": f"kitchen-{task_id}", **changes}
+    # PDDL has no connective without operands.
+    actions = [
+        {**each, "precondition": True if each["precondition"] == ["and"] else each["precondition"]}
+        for each in KITCHEN["actions"]
+    ]
+    document = {**KITCHEN, "actions": actions, "name": f"kitchen-{task_id}", **changes}
     (place / "task.json").write_text(json.dumps(document))
     said: dict[str, Any] = {"task_id": task_id, "danger_formalization": {"robot_task": instruction}}
     said |= {"reference_feasible_plans": {"safe": reference, "unsafe": None}, "hazardmill": {"source": "tests"}}
