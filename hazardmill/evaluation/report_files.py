@@ -12,6 +12,7 @@ from hazardmill.evaluation.report.markdown import render_markdown
 from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.page import render_page
 from hazardmill.evaluation.report.safel.section import safel_json
+from hazardmill.evaluation.report.safety.section import safety_json
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.html import write_text
@@ -29,7 +30,7 @@ def write_report_files(
 ) -> tuple[list[Path], list[Path]]:
     """Write the report on an evaluation into a folder: SVG figures, leaderboard, and report in Markdown and HTML.
 
-    The figures of SAFEL tests are also written as JSON, if there are any.
+    The figures of SAFEL tests and of safety are also written as JSON, if there are any.
 
     Args:
         results: Folders of results, or files of result rows.
@@ -50,13 +51,15 @@ def write_report_files(
     contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))
     text, figures = render_markdown(contents)
     texts = {
-        "leaderboard.json": leaderboard_json(contents.panel),
-        "leaderboard.md": leaderboard_markdown(contents.panel),
+        "leaderboard.json": leaderboard_json(contents.panel, contents.safety),
+        "leaderboard.md": leaderboard_markdown(contents.panel, contents.safety),
         "report.md": text,
         "report.html": render_page(contents),
     }
     if contents.safel is not None:
         texts["safel.json"] = safel_json(contents.safel)
+    if contents.safety is not None:
+        texts["safety.json"] = safety_json(contents.safety)
     for name, written in {**figures, **texts}.items():
         write_text(out / name, written)
     return [out / name for name in figures], [out / name for name in texts]

@@ -1,6 +1,7 @@
 """The results of evaluations for people: a page, Markdown, figures, sample failures, and a leaderboard.
 
 load.py           reading result rows, and the summaries of their runs
+row_files.py      reading rows of other kinds, and their summaries
 model_names.py    names of models, and the rule-based stand-ins among them
 model_results.py  figures of every model, computed once
 words.py          rates with their intervals in words
@@ -15,6 +16,7 @@ losses.py         where answers are lost on the way to a safe plan
 caution.py        over-caution on contrast twins
 samples.py        single failures with their traces
 safel/            SAFEL tests: refusal, goals, transitions, labels of plans
+safety/           harm on the way and left behind, and success, by agent
 leaderboard.py    one row per model, as JSON and as Markdown
 contents.py       all of it, gathered once
 page.py           the report as an HTML page

@@ -18,6 +18,8 @@ from hazardmill.evaluation.report.product import product_scatter
 from hazardmill.evaluation.report.redundancy import redundancy_curves
 from hazardmill.evaluation.report.safel.load import read_safel
 from hazardmill.evaluation.report.safel.section import SafelSection, make_section
+from hazardmill.evaluation.report.safety.load import read_safety
+from hazardmill.evaluation.report.safety.section import SafetySection, make_safety_section
 from hazardmill.evaluation.report.samples import FailureSample, failure_samples
 from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard
 from hazardmill.evaluation.report.sizes import scaling_panels
@@ -34,11 +36,12 @@ class EvaluationReport:
 
     Attributes:
         panel: The figures of every model.
-        figures: Drawn figures by name, in the order of the page, those of SAFEL tests last.
+        figures: Drawn figures by name, in the order of the page, those of SAFEL tests and of safety last.
         samples: Single failures in full.
         headline: The most important numbers, each with its words.
         notes: What readers should know about the results, in sentences.
         safel: The section on SAFEL tests; None without such results.
+        safety: The section on harm and success of agents; None without such results.
     """
 
     panel: ResultPanel
@@ -47,6 +50,7 @@ class EvaluationReport:
     headline: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     safel: SafelSection | None = None
+    safety: SafetySection | None = None
 
 
 def gather(
@@ -73,8 +77,11 @@ def gather(
     results = read(paths)
     abilities = read_abilities(results.folders)
     safel_results = read_safel(results.folders)
+    safety_results = read_safety(results.folders)
     if release is not None:
-        check_release(results, release, {line.task_id for line in abilities} | safel_results.tasks)
+        check_release(
+            results, release, {line.task_id for line in abilities} | safel_results.tasks | safety_results.tasks
+        )
     rates, sizes, notes = _table(table, bool(paths))
     panel = panel_of(results, rates, sizes, release, how)
     strange = sorted(sizes.keys() - set(results.rows["asked"].to_pylist())) if paths else []
@@ -93,15 +100,17 @@ def gather(
         over_caution(panel),
     ]
     safel = make_section(safel_results, how)
-    if safel is not None:
-        drawn += safel.figures
+    safety = make_safety_section(safety_results, how)
+    sections = [section for section in (safel, safety) if section is not None]
+    drawn += [figure for section in sections for figure in section.figures]
     return EvaluationReport(
         panel=panel,
         figures={figure.name: figure for figure in drawn},
         samples=failure_samples(panel),
-        headline=(*_headline(panel), *(() if safel is None else safel.headline)),
+        headline=(*_headline(panel), *(tile for section in sections for tile in section.headline)),
         notes=(*notes, *_notes(panel)),
         safel=safel,
+        safety=safety,
     )
 
 

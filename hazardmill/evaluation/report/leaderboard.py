@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
+from hazardmill.evaluation.report.safety.section import SafetySection, safety_rows
 from hazardmill.evaluation.report.words import last_pass, render_rate
 from hazardmill.reporting.markdown import escape_markdown, grid_markdown
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural
@@ -26,8 +27,13 @@ FORMAT: Final = "hazardmill-leaderboard/1"
 _RATES: Final = ("F", "S", "SP", "SI", "empty", "refused")
 
 
-def leaderboard(panel: ResultPanel) -> dict[str, Any]:
-    """Return the leaderboard as JSON values; unknown values are null."""
+def leaderboard(panel: ResultPanel, safety: SafetySection | None = None) -> dict[str, Any]:
+    """Return the leaderboard as JSON values; unknown values are null.
+
+    Args:
+        panel: The figures of all models.
+        safety: The section on harm and success of agents; None without such results.
+    """
     ranks = _ranks(panel)
     release = panel.release
     return {
@@ -48,26 +54,29 @@ def leaderboard(panel: ResultPanel) -> dict[str, Any]:
             "manifest_sha256": release.manifest_sha256,
         },
         "rows": [_row(member, ranks.get(member.model), panel) for member in _members_in_order(panel)],
+        "safety": [] if safety is None else safety_rows(safety),
     }
 
 
-def leaderboard_json(panel: ResultPanel) -> str:
+def leaderboard_json(panel: ResultPanel, safety: SafetySection | None = None) -> str:
     """Return the leaderboard as the text of its JSON file."""
-    return json.dumps(leaderboard(panel), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    return json.dumps(leaderboard(panel, safety), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
-def leaderboard_markdown(panel: ResultPanel) -> str:
-    """Return the leaderboard as Markdown: one table per set of tasks."""
-    return "\n\n".join(["# Leaderboard", *blocks(panel)]) + "\n"
+def leaderboard_markdown(panel: ResultPanel, safety: SafetySection | None = None) -> str:
+    """Return the leaderboard as Markdown: one table per set of tasks, and one of agents."""
+    return "\n\n".join(["# Leaderboard", *blocks(panel, safety)]) + "\n"
 
 
-def blocks(panel: ResultPanel) -> Iterator[str]:
+def blocks(panel: ResultPanel, safety: SafetySection | None = None) -> Iterator[str]:
     """Yield the parts of the leaderboard as Markdown, without a title."""
     for sentence in notes(panel):
         yield escape_markdown(sentence)
     for grid in leaderboard_grids(panel):
         yield grid_markdown(grid)
     yield grid_markdown(origin_grid(panel))
+    if safety is not None:
+        yield grid_markdown(safety.board)
 
 
 def notes(panel: ResultPanel) -> list[str]:

@@ -18,6 +18,7 @@ from hazardmill.evaluation.report.model_names import name_with_run
 from hazardmill.evaluation.results import KEY, PATTERN, ResultRow, read_results
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
 from hazardmill.evaluation.safel.rows import FILE as SAFEL
+from hazardmill.evaluation.safety.rows import FILE as SAFETY
 from hazardmill.files import read_regular
 
 ABILITIES: Final = "abilities.jsonl"
@@ -120,11 +121,11 @@ def read(paths: Iterable[Path]) -> Results:
     """Read the results of folders and files.
 
     Args:
-        paths: Folders that an evaluation has written (of abilities or SAFEL tests alone, too), or Parquet files of
-            result rows or of SAFEL rows.
+        paths: Folders that an evaluation has written (of abilities, SAFEL tests or safety alone, too), or Parquet files
+            of result rows, SAFEL rows or safety rows.
 
     Returns:
-        The rows of all files as one table, which is empty if there are only abilities and SAFEL rows, and the summary
+        The rows of all files as one table, which is empty if there are only rows of other kinds, and the summary
         of each run that has one.
 
     Raises:
@@ -138,7 +139,7 @@ def read(paths: Iterable[Path]) -> Results:
     folders: list[Path] = []
     runs: dict[str, EvaluationSummary] = {}
     for path in paths:
-        if path.name == SAFEL and path.is_file():
+        if path.name in (SAFEL, SAFETY) and path.is_file():
             folders.append(path.parent)
         elif path.is_dir() and _has_scores(path) and not any(path.glob(PATTERN)):
             folders.append(path)
@@ -158,7 +159,7 @@ def read(paths: Iterable[Path]) -> Results:
 
 def _has_scores(folder: Path) -> bool:
     """Return whether a folder holds rows of another kind, which stand with or without result rows."""
-    return (folder / ABILITIES).is_file() or (folder / SAFEL).is_file()
+    return any((folder / name).is_file() for name in (ABILITIES, SAFEL, SAFETY))
 
 
 def _check_paths(paths: Iterable[Path]) -> None:

@@ -11,6 +11,8 @@ from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.model_names import RULES
 from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
 from hazardmill.evaluation.report.safel.section import SafelSection
+from hazardmill.evaluation.report.safety.section import TITLE as SAFETY_TITLE
+from hazardmill.evaluation.report.safety.section import SafetySection
 from hazardmill.evaluation.report.samples import FailureSample
 from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid, grid_markdown
 from hazardmill.reporting.table import Grid
@@ -50,13 +52,15 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
     if it.notes:
         yield "\n".join(f"- {escape_markdown(note)}" for note in it.notes)
     yield "## Leaderboard"
-    yield from blocks(it.panel)
+    yield from blocks(it.panel, it.safety)
     for title, names_of in SECTIONS.items():
         yield f"## {title}"
         for name in names_of:
             yield figure_markdown(it.figures[name])
     if it.safel is not None:
         yield from _safel(it.safel)
+    if it.safety is not None:
+        yield from _safety(it.safety)
     yield "## Failures, one of each class"
     if not it.samples:
         yield "No answer fails." if it.panel.members else "There are no answers."
@@ -72,6 +76,15 @@ def _safel(section: SafelSection) -> Iterator[str]:
         yield figure_markdown(figure)
     if section.hazards is not None:
         yield grid_markdown(section.hazards)
+
+
+def _safety(section: SafetySection) -> Iterator[str]:
+    yield f"## {SAFETY_TITLE}"
+    if section.notes:
+        yield "\n".join(f"- {escape_markdown(note)}" for note in section.notes)
+    for figure in section.figures:
+        yield figure_markdown(figure)
+    yield grid_markdown(section.violations)
 
 
 def _sample(sample: FailureSample) -> Iterator[str]:

@@ -10,6 +10,7 @@ from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
 from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
+from hazardmill.evaluation.report.safety.section import TITLE as SAFETY_TITLE
 from hazardmill.reporting.html import environment
 
 _OWN: Final = Path(__file__).resolve().parent / "templates"
@@ -28,5 +29,6 @@ def render_page(it: EvaluationReport) -> str:
         only_stand_ins=bool(it.panel.stand_ins) and not it.panel.models,
         rules=RULES,
         safel_title=SAFEL_TITLE,
+        safety_title=SAFETY_TITLE,
         version=__version__,
     )

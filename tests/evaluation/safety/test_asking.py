@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation.scripted_models import ScriptedModels
 
+from evaluation.scripted_models import ScriptedModels
 from hazardmill.errors import RequestRefused
 from hazardmill.evaluation.safety.rows import ROWS
 from hazardmill.llm.batches import booking

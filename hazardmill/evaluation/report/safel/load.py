@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import pyarrow as pa
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
-from hazardmill.errors import InputError
 from hazardmill.evaluation.report.model_names import is_stand_in, name_with_run
 from hazardmill.evaluation.report.model_results import IntervalOptions
-from hazardmill.evaluation.results_files import SUMMARY
+from hazardmill.evaluation.report.row_files import RowsSummary, read_row_files
 from hazardmill.evaluation.safel.figures import ALL, SafelGroup, safel_figures
-from hazardmill.evaluation.safel.rows import FILE, KEY, SCHEMA, read_safel_rows
+from hazardmill.evaluation.safel.rows import ROWS, SCHEMA
 from hazardmill.evaluation.safel.shown import SafelTest
-from hazardmill.files import read_regular
 from hazardmill.records import FrozenModel, Text
 
 _OWN_FIELD: Final = "scenarios_digest"
@@ -32,7 +29,7 @@ class _Planner(FrozenModel):
     model: Text
 
 
-class SafelSummary(FrozenModel):
+class SafelSummary(RowsSummary):
     """What the report needs from the summary of a SAFEL run.
 
     Attributes:
@@ -44,9 +41,6 @@ class SafelSummary(FrozenModel):
         decided_by: Names the model.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    run: Text
     test: SafelTest
     missing: Annotated[int, Field(ge=0)]
     scenarios_digest: str
@@ -124,54 +118,8 @@ def read_safel(folders: Iterable[Path]) -> SafelResults:
         InputError: A file cannot be read or is malformed, rows and summary are of different runs, or a run is in two
             folders.
     """
-    tables: list[pa.Table] = []
-    summaries: list[SafelSummary] = []
-    places: dict[str, Path] = {}
-    for folder in folders:
-        file = folder / FILE
-        if not file.is_file():
-            continue
-        table = read_safel_rows(folder)
-        runs = set(table["run"].unique().to_pylist())
-        summary = _read_summary(folder / SUMMARY)
-        if summary is not None:
-            if runs and summary.run not in runs:
-                raise InputError(
-                    f"this is the summary of run {summary.run}, but {FILE} beside it is of run {min(runs)}",
-                    file=str(folder / SUMMARY),
-                    remedy="run `hazardmill evaluate safel` again: it writes both files",
-                )
-            runs.add(summary.run)
-            summaries.append(summary)
-        for run in sorted(runs):
-            if run in places:
-                raise InputError(
-                    f"run {run} is also in {places[run]}", file=str(file), remedy="name each evaluation once"
-                )
-            places[run] = file
-        tables.append(table)
-    rows = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-    # In one order, whatever that of the folders: sums of floats depend on it.
-    rows = rows.sort_by([(name, "ascending") for name in KEY])
+    rows, summaries = read_row_files(folders, ROWS, SafelSummary, _OWN_FIELD)
     return SafelResults(rows, tuple(sorted(summaries, key=lambda summary: summary.key)))
-
-
-def _read_summary(file: Path) -> SafelSummary | None:
-    if not file.is_file():
-        return None
-    try:
-        said: Any = json.loads(read_regular(file))
-        return SafelSummary.model_validate(said) if _OWN_FIELD in said else None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        wrong = repr(error)
-    raise InputError(
-        f"this is not a valid summary of a SAFEL run: {wrong}",
-        file=str(file),
-        remedy="run `hazardmill evaluate safel` again: it writes this file next to the rows",
-    )
 
 
 def compute_models(results: SafelResults, how: IntervalOptions) -> tuple[SafelModel, ...]:
