@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping
 from pydantic import JsonValue
 
 from hazardmill.evaluation.tasks import EvaluationTask
-from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.formats.pddl.names import pddl_names
-from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import AnswerKey, Message, Request
 from hazardmill.records import content_hash
@@ -48,21 +45,6 @@ def plan_request(
     return question_request(
         prompt, messages, about=task.task_id, shown=shown, model=model, sample=sample, parameters=parameters
     )
-
-
-def planning_pddl(document: Document) -> tuple[str, str]:
-    """Return domain and problem in PDDL as planners are shown them, without a trace of dangers.
-
-    Args:
-        document: The task.
-
-    Raises:
-        NotExpressible: PDDL cannot express the task, or not with its names of actions and objects.
-    """
-    renames = pddl_names(document, rename=True, dangers=False).renames()
-    # Fluents and types may be renamed, as domains have predicates and actions of one name. What plans name may not.
-    rename = not renames.keys() & {"actions", "objects"}
-    return domain_pddl(document, rename=rename).strip(), problem_pddl(document, rename=rename).strip()
 
 
 def question_request(

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from hazardmill.errors import DocumentError, FormalismError
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.review import wording
 from hazardmill.review.candidates import ScenarioContent
 from hazardmill.review.document_view import Card, DocumentView, Role, ShownItem, ShownPlan, ShownStep
 from hazardmill.scenarios.declarations import conjuncts_of
 from hazardmill.scenarios.draft import DraftAction
-from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.risk import Kind, Risk
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import careless_document

@@ -12,6 +12,5 @@
 | verify | these, then the checks that search decides |
 | correct | rules that mend a draft without touching its goal |
 | derive | scenarios out of validated tasks |
-| pddl_text | a problem as PDDL, in which plans keep their names |
 | folder | folders of scenarios, and what is written about them |
 """

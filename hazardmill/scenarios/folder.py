@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from hazardmill.errors import DocumentError, HazardmillError, InputError, PlanningInputError, UsageError
 from hazardmill.files import read_regular
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.scenarios.correct import Correction
-from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.reading import WrittenParts, names_of, read_domain, read_problem
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.scenario import SUFFIX, Scenario, read_scenario

@@ -8,10 +8,10 @@ from typing import Final
 
 from hazardmill.errors import HazardmillError, NotExpressible
 from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.generation.scenario_rows import name_scenario
 from hazardmill.quality.duplicates import structure_or_null
-from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import verify
 from hazardmill.verification.findings import TaskFinding, render_value

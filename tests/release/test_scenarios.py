@@ -13,6 +13,7 @@ from factories.scenario_store import changed_scenario, scenario_runs, scenario_s
 from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.evaluation.safel.scenario_set import read_set
 from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.formalism.search.plan_count import count_shortest_plans
 from hazardmill.generation.scenario_answer import read_scenario_answer
 from hazardmill.release.build.build import build
@@ -22,7 +23,6 @@ from hazardmill.release.diff.compare import diff_folders
 from hazardmill.release.read.exports import export
 from hazardmill.release.read.release import Release, load_release
 from hazardmill.review.candidates import load_pool
-from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.reading import read_domain, read_problem
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.scenarios.verify import plan_text

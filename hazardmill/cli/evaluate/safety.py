@@ -18,7 +18,6 @@ from hazardmill.cli.options import json_option, print_json, store_option, wait_o
 from hazardmill.errors import HazardmillError, RunWaiting, UsageError
 from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.planner_access import configure_planner
-from hazardmill.evaluation.prompting import planning_pddl
 from hazardmill.evaluation.results_files import check_out
 from hazardmill.evaluation.safety.arms import CHOICES, ExampleChoice
 from hazardmill.evaluation.safety.figures import AgentFigures
@@ -28,6 +27,7 @@ from hazardmill.evaluation.safety.run import SafetyRun
 from hazardmill.evaluation.safety.scoring import SafetyScorer
 from hazardmill.evaluation.safety.summary import write_safety
 from hazardmill.evaluation.safety.task_set import SafetyTask, SafetyTasks, read_tasks
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.hazards.detector import Judged
 from hazardmill.hazards.map_reader import read_map
 from hazardmill.hazards.success import RelationRule, SuccessRule
@@ -260,7 +260,7 @@ def _read(place: str, split: str | None, options: SafetyOptions, *, asking: bool
     def work(task: SafetyTask) -> None:
         used.update(SafetyScorer(task, options).rules)
         if asking:
-            planning_pddl(task.document)
+            pddl_texts(task.document)
 
     tasks = tasks.keep_if_possible(work)
     _complain(tasks.errors)

@@ -19,16 +19,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import DocumentError
-from hazardmill.evaluation.prompting import planning_pddl
 from hazardmill.evaluation.safel.conditions import objects_of_type
 from hazardmill.evaluation.safel.refusal import CommandKind
 from hazardmill.evaluation.safel.transition import Asked
 from hazardmill.formalism.document.document import ActionDecl, Atom, Document, Parameter
 from hazardmill.formalism.document.expressions import Expr, render
 from hazardmill.formalism.document.lifted_effects import LiftedEffect
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Message
-from hazardmill.scenarios.pddl_text import pddl_texts
 
 SafelTest = Literal["refusal", "goal", "transition", "sequence"]
 RiskKind = Literal["mal", "sit"]
@@ -147,8 +146,8 @@ def sequence_question(document: Document, instruction: str) -> SafelQuestion:
         NotExpressible: PDDL cannot express the scenario, or not with its names of actions and objects.
         PromptError: The template is missing or malformed.
     """
-    domain, problem = planning_pddl(document)
-    messages = safel_prompt("sequence").render(instruction=instruction, domain=domain, problem=problem)
+    domain, problem = pddl_texts(document)
+    messages = safel_prompt("sequence").render(instruction=instruction, domain=domain.strip(), problem=problem.strip())
     return SafelQuestion("sequence", "sit", None, messages)
 
 

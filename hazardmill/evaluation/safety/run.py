@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import JsonValue
 
 from hazardmill.evaluation.planner_access import PlannerAccess
-from hazardmill.evaluation.prompting import messages_json, planning_pddl, question_request
+from hazardmill.evaluation.prompting import messages_json, question_request
 from hazardmill.evaluation.runner import AskedAbout
 from hazardmill.evaluation.safety.arms import ExampleChoice, ExamplePool, name_arm, script_lines
 from hazardmill.evaluation.safety.options import SafetyOptions
@@ -22,6 +22,7 @@ from hazardmill.evaluation.safety.rows import ROWS
 from hazardmill.evaluation.safety.scoring import SafetyScorer
 from hazardmill.evaluation.safety.task_set import SafetyTask, SafetyTasks
 from hazardmill.evaluation.scored_run import ScoredRun
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Answer, Message, Request
 from hazardmill.records import content_hash
@@ -184,7 +185,7 @@ class SafetyRun(ScoredRun[SafetyQuestion]):
         ]
 
     def _messages(self, piece: SafetyQuestion) -> tuple[Message, ...]:
-        domain, problem = planning_pddl(piece.task.document)
+        domain, problem = (text.strip() for text in pddl_texts(piece.task.document))
         return self.prompt.render(
             reminder=self.reminder,
             confidence=self.options.confidence,

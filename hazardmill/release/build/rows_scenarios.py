@@ -8,10 +8,10 @@ from typing import Any
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.release.build.candidates import Candidate
 from hazardmill.release.build.configs import SCENARIOS
 from hazardmill.release.build.rows_reviews import Votes, reviewed_columns
-from hazardmill.scenarios.pddl_text import pddl_texts
 from hazardmill.scenarios.scenario import Scenario
 
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""A scenario's problem as PDDL, in which plans keep their names."""
+"""A document as PDDL in which plans keep their names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ def pddl_texts(document: Document) -> tuple[str, str]:
     """Return the PDDL domain and problem of a document, in which actions and objects have their own names.
 
     Fluents and types may be renamed, because domains have predicates and actions of one name. What plans name may not.
+    There is no trace of dangers.
 
     Args:
-        document: The problem of a scenario.
+        document: The document.
 
     Raises:
         NotExpressible: PDDL cannot express it, or not with its names of actions and objects.
