@@ -19,6 +19,9 @@ from hazardmill.report.queries import Row, latest_tasks, select
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+FUNNEL_TABLES: Final = ("runs", "outcomes", "dangers", "drafts", "tasks", "rejects")
+"""The tables that ``funnel`` reads."""
+
 SENTENCES: Final = 8
 """How many of the commonest sentences about why there is no danger are counted separately."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hazardmill.report.cost import Cost, cost
-from hazardmill.report.funnel import Funnel, funnel
+from hazardmill.report.cost import COST_TABLES, Cost, cost
+from hazardmill.report.funnel import FUNNEL_TABLES, Funnel, funnel
 from hazardmill.report.queries import Readable
 
 
@@ -16,4 +16,4 @@ def funnel_and_cost(store: Readable, run_ids: Sequence[str]) -> tuple[Funnel, Co
         store: The store with the runs.
         run_ids: The runs.
     """
-    return store.query(lambda views: (funnel(views, run_ids), cost(views, run_ids)))
+    return store.query(lambda views: (funnel(views, run_ids), cost(views, run_ids)), [*FUNNEL_TABLES, *COST_TABLES])
