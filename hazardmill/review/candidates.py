@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from hazardmill.errors import DocumentError
 from hazardmill.records import content_hash
 from hazardmill.review.rubric import ItemKind
+from hazardmill.scenarios.risk import UNLABELLED
 from hazardmill.scenarios.risk import Kind as ScenarioKind
 from hazardmill.store.store import Store
 
@@ -26,6 +27,7 @@ PLANTING: Final = 1
 """Version of how defects are planted. A change makes decisions on earlier calibration tasks stale."""
 
 _FETCHED: Final = 256
+_TABLES: Final = ("tasks", "scenarios", "dangers", "drafts", "checks", "records")
 _LEVEL: Final = 1
 """Level of zlib: a task takes about a sixth of its size in memory, and decompressing delays no page."""
 
@@ -103,9 +105,6 @@ _SCENARIOS: Final = _ACCEPTED.format(
 _ALSO_OF_SCENARIOS: Final = ", t.licence, t.attribution"
 
 _KINDS: Final = "SELECT task_id, 'task' FROM latest_tasks UNION ALL SELECT DISTINCT scenario_id, kind FROM scenarios"
-
-UNLABELLED: Final = "unlabelled"
-"""Stands for the target or hazard of a scenario that has none of the labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +248,7 @@ class ReviewPool(Mapping[str, ReviewItem]):
         known = self._items[item]
         if item in self._kept:
             return _content(json.loads(zlib.decompress(self._kept[item])))
-        for row in self._store.query(lambda views: list(_rows(views, whole=True, item=item))):
+        for row in self._store.query(lambda views: list(_rows(views, whole=True, item=item)), _TABLES):
             if row["kind"] == known.kind and _item(row).seen == known.seen:
                 return _content(row)
         raise DocumentError(
@@ -281,7 +280,7 @@ def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
                 kept[item.item] = zlib.compress(json.dumps(row).encode(), _LEVEL)
         return ReviewPool(store, items, kept)
 
-    return store.query(read)
+    return store.query(read, _TABLES)
 
 
 def load_kinds(store: Store) -> dict[str, ItemKind]:
@@ -292,7 +291,7 @@ def load_kinds(store: Store) -> dict[str, ItemKind]:
     Raises:
         StoreError: The store cannot be read.
     """
-    return dict(store.query(lambda views: views.execute(_KINDS).fetchall()))
+    return dict(store.query(lambda views: views.execute(_KINDS).fetchall(), _TABLES))
 
 
 def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:
