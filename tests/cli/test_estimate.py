@@ -35,7 +35,7 @@ def test_people_see_ranges_and_what_is_assumed(estimate: Hazardmill) -> None:
     out = estimate(*MODEL, "--budget-usd", 5).out
     assert "6 records; each figure: low, expected, high" in out
     assert "a budget of 5 USD suffices even in the dearest case" in out
-    assert "  drafts per danger: 1, 2, 5\n" in out and "input from the cache: " in out
+    assert "  drafts per danger or seed: 1, 2, 5\n" in out and "input from the cache: " in out
     assert "is likely to be reached" in estimate(*MODEL, "--budget-usd", 0.005).out
     assert "will be reached" in estimate(*MODEL, "--budget-usd", 0.0001).out
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from factories.scripted import ScriptedBackend
 from store.damaging import rebuild
 
-from hazardmill.cli.run.estimate import estimate
 from hazardmill.cli.run.preview import preview
 from hazardmill.cli.scenario.collect import collect
 from hazardmill.errors import InputError, PlanningInputError, ProviderDown, UsageError
@@ -28,6 +27,7 @@ from hazardmill.report.why.build import build_story
 from hazardmill.report.why.render_text import render_text
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.config_from_settings import configure_run
+from hazardmill.runs.estimates.estimate import estimate
 from hazardmill.runs.recording import record_runs
 from hazardmill.runs.run import Run
 from hazardmill.scenarios.folder import read_scenarios
@@ -261,11 +261,29 @@ def test_what_cannot_be_made_is_refused(notes: Path, tmp_path: Path) -> None:
     assert "(domain household)" in str(ours.base_domain)
 
 
-@pytest.mark.parametrize("command", ["estimate", "preview"])
-def test_commands_that_know_tasks_only_say_so(command: str, notes: Path) -> None:
+def test_a_preview_knows_tasks_only_and_says_so(notes: Path) -> None:
     words = ["--source", "notes", "--input", str(notes), "--kind", "sit", "--model", "openai/gpt-5-mini"]
     with pytest.raises(UsageError, match="knows tasks only"):
-        CliRunner().invoke({"estimate": estimate, "preview": preview}[command], words, catch_exceptions=False)
+        CliRunner().invoke(preview, words, catch_exceptions=False)
+
+
+def test_an_estimate_of_scenarios_extracts_nothing_and_labels_them(store: Store, notes: Path) -> None:
+    made = config(notes, backend="litellm", kind="sit", base_domain=BASE, api_base="http://127.0.0.1:1/v1")
+    guessed = estimate(store, made)
+    assert list(guessed.stages) == ["author", "judge", "classify"]
+    requests = {stage: each.requests for stage, each in guessed.stages.items()}
+    # Six seeds, at least one draft each, five at most; a label for each that the judge approves.
+    assert (requests["author"].low, requests["author"].high) == (6, 30)
+    assert all(
+        requests["classify"].of(case) <= requests["judge"].of(case) * 1.5 for case in ("low", "expected", "high")
+    )
+    author = guessed.stages["author"].prompt_tokens
+    assert author.expected > 2 * 6 * len(BASE) / 4, "the author is shown the base domain"
+    assert any(said.startswith("tokens per answer of classify") for said in guessed.assumptions)
+    assert not any("extract:" in said or "a danger" in said for said in guessed.assumptions)
+    task = estimate(store, config(notes, backend="litellm", api_base="http://127.0.0.1:1/v1"))
+    assert list(task.stages) == ["extract", "author", "judge"]
+    assert not any("classify:" in said for said in task.assumptions)
 
 
 def test_recorded_answers_of_both_kinds_give_the_same_scenarios_again(

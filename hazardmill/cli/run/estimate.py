@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.run.config import new_config, refuse_scenarios
+from hazardmill.cli.run.config import new_config
 from hazardmill.cli.run.options import generation_options
 from hazardmill.reporting.numbers import UNKNOWN, hours, usd
 from hazardmill.runs.config import RunConfig
@@ -44,7 +44,6 @@ def estimate(
     single requests and for batches, and the cheaper way is named.
     """
     config = new_config(sources, inputs, wheres, limits, replay, given)
-    refuse_scenarios(config)
     found = work_out(open_store(store_path, create=True), config)
     if as_json:
         print_json({**found.model_dump(mode="json"), "budget_usd": config.budget_usd})
@@ -67,7 +66,7 @@ def _show(found: CostEstimate, config: RunConfig) -> None:
     click.echo(f"input from the cache: {share.low:.0%}, {share.expected:.0%}, {share.high:.0%}")
     if found.unknown_prices:
         click.echo(f"cost unknown: prices.yaml has no price of {', '.join(found.unknown_prices)}")
-    for line in _ways(found, config.author_format):
+    for line in _ways(found, config.author_format if config.kind == "task" else None):
         click.echo(line)
     cost = found.total.batch_usd if config.channel == "batch" else found.total.usd
     if budget is not None and cost is not None:
@@ -82,7 +81,7 @@ def _cells(spent: StageEstimate) -> tuple[str, ...]:
     return (*map(_counts, counts), *(UNKNOWN if cost is None else _usd(cost) for cost in (spent.usd, spent.batch_usd)))
 
 
-def _ways(found: CostEstimate, author_format: str) -> Iterator[str]:
+def _ways(found: CostEstimate, author_format: str | None) -> Iterator[str]:
     """Yield what single requests and batches cost and take, and which of them is cheaper."""
     if found.hours is None:
         return
@@ -91,7 +90,10 @@ def _ways(found: CostEstimate, author_format: str) -> Iterator[str]:
         rounds = _list(found.batch_rounds, lambda number: f"{number:.0f}")
         yield f"batches: {_list(found.total.batch_usd, usd)}; {rounds} rounds: {_list(found.batch_hours, hours)}"
     for each in found.ways:
-        stages = (f"author as {author_format}" if stage == "author" else stage for stage in each.stages)
+        stages = (
+            f"author as {author_format}" if stage == "author" and author_format is not None else stage
+            for stage in each.stages
+        )
         yield f"{each.model} ({', '.join(stages)}): {_verdict_on_batches(each)}"
 
 

@@ -8,6 +8,9 @@ from hazardmill.llm.requests import Stage
 from hazardmill.records import MAX_DRAFTS, FrozenModel
 
 STAGES: Final[tuple[Stage, ...]] = ("extract", "author", "judge")
+"""The stages of a run of tasks that ask."""
+SCENARIO_STAGES: Final[tuple[Stage, ...]] = ("author", "judge", "classify")
+"""The same of a run of scenarios."""
 
 Case = Literal["low", "expected", "high"]
 CASES: Final[tuple[Case, ...]] = get_args(Case)
@@ -59,20 +62,27 @@ def _assumption(
 
 ASSUMED: Final = {
     "dangers": _assumption("share of records that hold a danger", 0.25, 0.7, 1.0, ("extract",), "danger_share"),
-    "drafts": _assumption("drafts per danger", 1.0, 2.0, MAX_DRAFTS, ("author",), "drafts"),
+    "drafts": _assumption("drafts per danger or seed", 1.0, 2.0, MAX_DRAFTS, ("author",), "drafts"),
     "judged": _assumption("share of drafts that reach the judge", 0.8, 0.7, 1.0, ("author",), "judged_share"),
-    "density": _assumption("UTF-8 bytes per token of input", 4.8, 4.0, 3.2, STAGES, "bytes_a_token"),
+    "density": _assumption("UTF-8 bytes per token of input", 4.8, 4.0, 3.2, (*STAGES, "classify"), "bytes_a_token"),
     "cached": _assumption("share of input from the cache, of what an earlier request began with", 1.0, 0.7, 0.0),
     "extract": _assumption("tokens per answer of extract", 150, 300, 450, ("extract",), "answer_tokens"),
     "python": _assumption("tokens per answer of author", 400, 750, 1600, ("author",), "answer_tokens"),
     "document": _assumption("tokens per answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
+    "scenario": _assumption("tokens per answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
     "judge": _assumption("tokens per answer of judge", 15, 80, 250, ("judge",), "answer_tokens"),
+    "classify": _assumption("tokens per answer of classify", 8, 15, 40, ("classify",), "answer_tokens"),
     "repairs": _assumption(
-        "repair turns per question to extract or judge", 0, 0.1, 0.5, ("extract", "judge"), "repairs"
+        "repair turns per question, except to the author",
+        0,
+        0.1,
+        0.5,
+        ("extract", "judge", "classify"),
+        "repairs",
     ),
-    "described": _assumption("tokens that describe a task to the judge", 150, 300, 700),
+    "described": _assumption("tokens that describe a task or scenario to the judge", 150, 300, 700),
     "feedback": _assumption("tokens per feedback on a draft", 60, 150, 500),
-    "seconds": _assumption("seconds per answer to a single request", 2, 8, 30, STAGES, "answer_seconds"),
+    "seconds": _assumption("seconds per answer to a single request", 2, 8, 30, (*STAGES, "classify"), "answer_seconds"),
 }
 """What is assumed of single requests, and of their answers in batches too."""
 

@@ -25,12 +25,11 @@ from hazardmill.runs.estimates.assumptions import (
     ASSUMED,
     ASSUMED_IN_BATCHES,
     CASES,
-    STAGES,
     Case,
     Range,
 )
 from hazardmill.runs.estimates.model_history import HISTORY_TABLES, ModelHistory, measure_history
-from hazardmill.runs.estimates.sizes import PromptSizes, measure_sizes, model_of
+from hazardmill.runs.estimates.sizes import PromptSizes, measure_sizes, model_of, stages_of
 from hazardmill.runs.estimates.ways import (
     ModelWays,
     batch_assumptions,
@@ -112,25 +111,25 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
     config.check()
     find_records(store, config)
     prices = prices or Prices.load()
-    prompts, sizes = Prompts.load(config.author_format), measure_sizes(store, config)
+    prompts, sizes = Prompts.load(config.author_format, config.kind), measure_sizes(store, config)
     known = store.query(
         lambda views: {
             stage: measure_history(views, stage, model_of(config, stage), getattr(prompts, stage).hash)
-            for stage in STAGES
+            for stage in stages_of(config)
         },
         HISTORY_TABLES,
     )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
-    spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]
+    spent = [{stage: guess.stage(stage, prices) for stage in stages_of(config)} for guess in guesses]
     totals = [_sum(case.values()) for case in spent]
     # The offline author is no provider, and has neither a time worth telling nor batches.
-    asked = [] if config.backend != "litellm" else dict.fromkeys(model_of(config, stage) for stage in STAGES)
+    asked = [] if config.backend != "litellm" else dict.fromkeys(model_of(config, stage) for stage in stages_of(config))
     ways = tuple(_ways(model, config, spent, prices) for model in asked)
     has_batches = bool(ways) and all(each.batches != "none" for each in ways)
     return CostEstimate(
         records=sizes.records,
         answered=sizes.answered,
-        stages={stage: _estimate_range([case[stage] for case in spent]) for stage in STAGES},
+        stages={stage: _estimate_range([case[stage] for case in spent]) for stage in stages_of(config)},
         total=_estimate_range(totals),
         cached_share=_range([case.cached / case.prompt if case.prompt else 0.0 for case in totals]),
         unknown_prices=tuple(model for model in _priced(config) if model not in prices),
@@ -144,11 +143,11 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
 
 def _priced(config: RunConfig) -> Iterable[str]:
     """The models whose price matters."""
-    return () if config.paid_before else dict.fromkeys(model_of(config, stage) for stage in STAGES)
+    return () if config.paid_before else dict.fromkeys(model_of(config, stage) for stage in stages_of(config))
 
 
 def _ways(model: str, config: RunConfig, spent: list[dict[Stage, _Spent]], prices: Prices) -> ModelWays:
-    stages = tuple(stage for stage in STAGES if model_of(config, stage) == model)
+    stages = tuple(stage for stage in stages_of(config) if model_of(config, stage) == model)
     both = _estimate_range([_sum(case[stage] for stage in stages) for case in spent])
     return compare_ways(model, stages, both.usd, both.batch_usd, prices)
 
@@ -188,7 +187,13 @@ class _Guess:
 
     def stage(self, stage: Stage, prices: Prices) -> _Spent:
         """Return what a stage takes in this case."""
-        asked = {"extract": self._extract, "author": self._author, "judge": self._judge}[stage]()
+        by_stage = {
+            "extract": self._extract,
+            "author": self._author,
+            "judge": self._judge,
+            "classify": self._classify,
+        }
+        asked = by_stage[stage]()
         if stage != "author":
             # The same prompt again, followed by the unusable answer.
             turns = self._repairs(stage)
@@ -220,8 +225,9 @@ class _Guess:
 
     def rounds(self) -> int:
         """Return the batches of the slowest record, one after the other."""
-        asked, repairs = self.sizes.records - self.sizes.answered, {stage: self._repairs(stage) for stage in STAGES}
-        return batch_rounds(asked, self._dangers(), self._drafts(), repairs, sent_back=self.case == "high")
+        extracted = self.sizes.records - self.sizes.answered if self.config.kind == "task" else 0
+        repairs = {stage: self._repairs(stage) for stage in stages_of(self.config)}
+        return batch_rounds(extracted, self._dangers(), self._drafts(), repairs, sent_back=self.case == "high")
 
     def batch_hours(self) -> float:
         """Return the likely time of all batches."""
@@ -249,7 +255,7 @@ class _Guess:
 
     def _author(self) -> _Asked:
         dangers, drafts = self._dangers(), self._drafts()
-        first = self._tokens("author", self.sizes.sent) / self.sizes.records + self._answer("extract")
+        first = self._tokens("author", self.sizes.sent) / self.sizes.records + self._extracted()
         again = self._answer("author") + self._assume("feedback")
         alike = self._tokens("author", self.sizes.shared) / self.sizes.records
         return _Asked(
@@ -261,11 +267,25 @@ class _Guess:
         )
 
     def _judge(self) -> _Asked:
-        judged = self._dangers() * self._drafts() * self._share("author", "judged")
-        told = self._answer("extract") + self._assume("described")
+        judged = self._judged()
+        told = self._extracted() + self._assume("described")
         one = self._tokens("judge", self.sizes.sent) / self.sizes.records + told
         alike = judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
         return _Asked(judged, judged * one, alike, alike)
+
+    def _classify(self) -> _Asked:
+        # Only about scenarios that the judge approved: one per seed at most.
+        asked = min(self._dangers(), self._judged())
+        one = self._tokens("classify", self.sizes.sent) / self.sizes.records + self._assume("described")
+        alike = asked * self._tokens("classify", self.sizes.shared) / self.sizes.records
+        return _Asked(asked, asked * one, alike, alike)
+
+    def _judged(self) -> float:
+        return self._dangers() * self._drafts() * self._share("author", "judged")
+
+    def _extracted(self) -> float:
+        """Return the tokens of a danger that author and judge are shown; nothing is extracted for scenarios."""
+        return self._answer("extract") if self.config.kind == "task" else 0.0
 
     def _seconds(self, stage: Stage) -> float:
         known = self.known[stage].answer_seconds
@@ -275,6 +295,8 @@ class _Guess:
         return ASSUMED[name].figures.of(self.case)
 
     def _dangers(self) -> float:
+        if self.config.kind != "task":
+            return self.sizes.records  # Each record is a seed.
         return self.sizes.records * self._share("extract", "dangers")
 
     def _repairs(self, stage: Stage) -> float:
@@ -305,7 +327,8 @@ class _Guess:
 
     def _answer(self, stage: Stage) -> float:
         known, limit = self.known[stage].answer_tokens, self.sizes.limits.get(stage)
-        name = self.config.author_format if stage == "author" else stage
+        made = self.config.author_format if self.config.kind == "task" else "scenario"
+        name = made if stage == "author" else stage
         value = self._assume(name) if known is None else known * _TIMES.of(self.case)
         return value if limit is None else min(value, limit)
 
@@ -349,19 +372,23 @@ def _range(figures: Iterable[float]) -> Range:
 
 def _assumptions(config: RunConfig, sizes: PromptSizes, known: dict[Stage, ModelHistory]) -> Iterator[str]:
     """Yield every assumption, in one sentence each."""
-    unused = "document" if config.author_format == "python" else "python"
-    for assumption in (assumption for name, assumption in ASSUMED.items() if name != unused):
-        values = {stage: getattr(known[stage], assumption.attribute) for stage in assumption.measured}
+    authors = {"python", "document", "scenario"}
+    if config.kind == "task":
+        unused = authors - {config.author_format} | {"classify"}
+    else:
+        unused = authors - {"scenario"} | {"dangers", "extract"}
+    for assumption in (assumption for name, assumption in ASSUMED.items() if name not in unused):
+        values = {stage: getattr(known[stage], assumption.attribute) for stage in assumption.measured if stage in known}
         found = [
             f"{value:.3g} in {known[stage].answers:,} {stage} answers of {known[stage].model}"
             for stage, value in values.items()
             if value is not None
         ]
-        if len(found) < max(1, len(assumption.measured)):
+        if len(found) < max(1, len(values)):
             figures = assumption.figures
             found.append(f"else {figures.low:g}, {figures.expected:g}, {figures.high:g}")
         yield f"{assumption.what}: {'; '.join(found).removeprefix('else ')}"
-    for stage in STAGES:
+    for stage in stages_of(config):
         if (share := known[stage].cached_share) is not None:
             yield f"input of {stage} from the cache: {share:.1%}, as measured, whatever it begins with"
     if sizes.answered:

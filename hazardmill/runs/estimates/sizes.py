@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from hazardmill.llm.requests import Request, Stage
 from hazardmill.records import Record
 from hazardmill.runs.backend import answering_backend
 from hazardmill.runs.config import RunConfig
-from hazardmill.runs.estimates.assumptions import STAGES
+from hazardmill.runs.estimates.assumptions import SCENARIO_STAGES, STAGES
 from hazardmill.runs.inputs import records_of
 from hazardmill.store.store import Store
 
@@ -26,9 +27,9 @@ class PromptSizes:
 
     records: int = 0
     answered: int = 0
-    sent: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    sent: Counter[Stage] = field(default_factory=Counter)
     """Excludes the answers that go into a prompt and, for extract, requests that are already answered."""
-    shared: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    shared: Counter[Stage] = field(default_factory=Counter)
     """The part of these that the previous request of the same source began with, too."""
     limits: dict[Stage, int | None] = field(default_factory=dict)
     """The most tokens of an answer; None for no limit."""
@@ -42,7 +43,7 @@ def measure_sizes(store: Store, config: RunConfig) -> PromptSizes:
         config: The run.
     """
     sizes, seen = PromptSizes(), set[str]()
-    prompts, ledger = Prompts.load(config.author_format), LedgerIndex.read(store)
+    prompts, ledger = Prompts.load(config.author_format, config.kind), LedgerIndex.read(store)
     backend = answering_backend(config)
     before: dict[tuple[Stage, str], str] = {}
     for record in (record for item in config.inputs for record in records_of(store, item)):
@@ -67,14 +68,20 @@ def measure_sizes(store: Store, config: RunConfig) -> PromptSizes:
 
 def _requests(record: Record, config: RunConfig, prompts: Prompts) -> Iterator[Request]:
     """Yield the first request of each stage for a record, with nothing in place of answers."""
-    answers: dict[str, Any] = {"danger": {}, "feedback": None, "previous_draft": None, "task": ""}
-    schema = author_schema(config.author_format, structured=config.structured)
-    values: dict[Stage, dict[str, Any]] = {
-        "extract": {"guidance": prompts.extract.guidance.get(record.source)},
-        "author": {**answers, "response_format": schema},
-        "judge": answers,
-    }
-    for stage in STAGES:
+    answers: dict[str, Any] = {"feedback": None, "previous_draft": None, "task": ""}
+    values: dict[Stage, dict[str, Any]]
+    if config.kind == "task":
+        answers["danger"] = {}
+        schema = author_schema(config.author_format, structured=config.structured)
+        values = {
+            "extract": {"guidance": prompts.extract.guidance.get(record.source)},
+            "author": {**answers, "response_format": schema},
+            "judge": answers,
+        }
+    else:
+        answers |= {"kind": config.kind, "base": config.base_domain or "", "earlier": ()}
+        values = dict.fromkeys(SCENARIO_STAGES, answers)
+    for stage in stages_of(config):
         prompt, model = getattr(prompts, stage), model_of(config, stage)
         yield stage_request(stage, prompt, record, model=model, sample=config.sample, **values[stage])
 
@@ -86,4 +93,9 @@ def model_of(config: RunConfig, stage: Stage) -> str:
         config: The run.
         stage: The stage.
     """
-    return str(getattr(config.models, stage))
+    return str(getattr(config.models, "judge" if stage == "classify" else stage))
+
+
+def stages_of(config: RunConfig) -> tuple[Stage, ...]:
+    """Return the stages of a run that ask, in order."""
+    return STAGES if config.kind == "task" else SCENARIO_STAGES

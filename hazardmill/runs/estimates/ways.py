@@ -97,10 +97,11 @@ def batch_rounds(
         repairs: Repair turns per question, of the stages that have them.
         sent_back: Whether judges reject dangers, so that every further draft waits for another extraction.
     """
-    total = _asked(records, repairs["extract"], MAX_REPAIRS)
+    total = _asked(records, repairs["extract"], MAX_REPAIRS) if records else 0
     left, again = dangers, 1 - 1 / drafts
     for draft in range(_asked(dangers, again, MAX_DRAFTS - 1)):
-        total += 1 + _asked(left, repairs["judge"], MAX_REPAIRS) + (sent_back and draft > 0)
+        labelled = _asked(left, repairs["classify"], MAX_REPAIRS) if "classify" in repairs else 0
+        total += 1 + _asked(left, repairs["judge"], MAX_REPAIRS) + labelled + (sent_back and draft > 0)
         left *= again
     return total
 
