@@ -11,7 +11,7 @@ neither unary nor relational facts: they are counted, and left out of truth and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, classify_unreadable
@@ -78,7 +78,8 @@ class GoalRead:
 
     Attributes:
         status: How the answer ended.
-        literals: The literals; names that are not declared are kept as written.
+        literals: The literals, without those that are stated with both signs; names that are not declared are kept as
+            written.
         comparisons: Number of comparisons of integers, which are left out.
         disjunctions: Number of parts that are disjunctions, which name no literal.
         undeclared: Names that the task does not declare, in the order of the answer.
@@ -159,6 +160,8 @@ def read_goal(task: Document | System, answer: str, finish_reason: str | None = 
     if found.value is None:
         return GoalRead(classify_unreadable(answer, finish_reason), problem=found.problem)
     literals, comparisons, disjunctions, _ = _literals(found.value)
+    # Stated with both signs, every literal of a goal would be found.
+    literals = frozenset(each for each in literals if replace(each, positive=not each.positive) not in literals)
     return GoalRead("answered", literals, comparisons, disjunctions, found.undeclared)
 
 
