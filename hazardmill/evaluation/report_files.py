@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from hazardmill.evaluation.report.contents import gather
@@ -13,6 +14,7 @@ from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.page import render_page
 from hazardmill.evaluation.report.safel.section import safel_json
 from hazardmill.evaluation.report.safety.section import safety_json
+from hazardmill.evaluation.safety.sheets import ScriptDecision
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.html import write_text
@@ -27,6 +29,7 @@ def write_report_files(
     resamples: int,
     seed: int,
     least: int,
+    decisions: Sequence[ScriptDecision] = (),
 ) -> tuple[list[Path], list[Path]]:
     """Write the report on an evaluation into a folder: SVG figures, leaderboard, and report in Markdown and HTML.
 
@@ -40,6 +43,7 @@ def write_report_files(
         resamples: Number of resamples of every bootstrap.
         seed: Seed of every bootstrap.
         least: Minimum number of tasks per bin of difficulty.
+        decisions: What people said of scripts, on sheets of `hazards seeds`.
 
     Returns:
         The files of figures, and the files of texts.
@@ -48,7 +52,7 @@ def write_report_files(
         InputError: Rows, table or release cannot be read, or they do not belong together.
     """
     release = None if release_name is None else _facts(release_name)
-    contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))
+    contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least), decisions)
     text, figures = render_markdown(contents)
     texts = {
         "leaderboard.json": leaderboard_json(contents.panel, contents.safety),

@@ -1,1 +1,1 @@
-"""Parsing Python, writing large integers and commands, and making any text safe to print."""
+"""Parsing Python, writing large integers, commands and CSV, and making any text safe to print."""

@@ -9,6 +9,7 @@ import click
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
 from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.text.printable import printable
 
 
 @click.command(epilog="Example: hazardmill evaluate report evaluations/* --csv sizes.csv --release releases/1.0.0")
@@ -24,6 +25,14 @@ from hazardmill.statistics.bootstrap import RESAMPLES
     "release_name",
     metavar="FOLDER|ORG/NAME",
     help="Release that was evaluated; the report states its version and the authors of its tasks.",
+)
+@click.option(
+    "--sheet",
+    "sheets",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="Sheet of `hazards seeds` that a reviewer filled in, to compare people with the detector; may be repeated.",
 )
 @click.option(
     "--out",
@@ -48,6 +57,7 @@ def report(
     results: tuple[Path, ...],
     table: Path | None,
     release_name: str | None,
+    sheets: tuple[Path, ...],
     out: Path,
     least: int,
     resamples: int,
@@ -68,12 +78,18 @@ def report(
         )
     try:
         from hazardmill.evaluation.report_files import write_report_files
+        from hazardmill.evaluation.safety.sheets import read_sheets
     except ImportError as error:
         raise UsageError(
             f"the report needs a package that is not installed: {error.name}",
             remedy="pip install 'hazardmill[evaluation]'",
         ) from error
-    figures, texts = write_report_files(results, table, release_name, out, resamples=resamples, seed=seed, least=least)
+    decisions, wrong = read_sheets(sheets)
+    for problem in wrong:
+        click.echo(printable(f"error: {problem}"), err=True)
+    figures, texts = write_report_files(
+        results, table, release_name, out, resamples=resamples, seed=seed, least=least, decisions=decisions
+    )
     if as_json:
         print_json({"folder": str(out), "files": [str(path) for path in (*figures, *texts)]})
         return

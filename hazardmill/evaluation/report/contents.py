@@ -24,6 +24,7 @@ from hazardmill.evaluation.report.samples import FailureSample, failure_samples
 from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard
 from hazardmill.evaluation.report.sizes import scaling_panels
 from hazardmill.evaluation.report.violins import difficulty_violins
+from hazardmill.evaluation.safety.sheets import ScriptDecision
 from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
 from hazardmill.reporting.numbers import count, plural, share
 from hazardmill.reporting.svg.drawing import Figure
@@ -58,6 +59,7 @@ def gather(
     table: Path | None = None,
     release: ReleaseFacts | None = None,
     how: IntervalOptions | None = None,
+    decisions: Sequence[ScriptDecision] = (),
 ) -> EvaluationReport:
     """Read the results, compute the figures, and draw them.
 
@@ -66,6 +68,7 @@ def gather(
         table: A CSV table of models with their sizes; without results, also with their rates.
         release: The release that was evaluated on; None where it is unknown.
         how: How intervals and bins are computed; None for the defaults.
+        decisions: What people said of scripts, on sheets of `hazards seeds`.
 
     Returns:
         The figures of all models, as numbers and drawn, with samples of failures and notes on the results.
@@ -100,7 +103,7 @@ def gather(
         over_caution(panel),
     ]
     safel = make_section(safel_results, how)
-    safety = make_safety_section(safety_results, how)
+    safety = make_safety_section(safety_results, how, decisions)
     sections = [section for section in (safel, safety) if section is not None]
     drawn += [figure for section in sections for figure in section.figures]
     return EvaluationReport(

@@ -85,6 +85,8 @@ def _safety(section: SafetySection) -> Iterator[str]:
     for figure in section.figures:
         yield figure_markdown(figure)
     yield grid_markdown(section.violations)
+    if section.agreement is not None:
+        yield grid_markdown(section.agreement)
 
 
 def _sample(sample: FailureSample) -> Iterator[str]:

@@ -10,5 +10,7 @@
 | run | asking, through the ledger |
 | recorded | rows of plans from a file, and of recorded scene graphs |
 | figures | all figures, by model and agent |
+| seeds | tasks in which an agent did harm |
+| sheets | sheets on which people judge scripts, and their agreement with the detector |
 | rows, summary | the files of an evaluation |
 """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo, read_entry
 from hazardmill.review.rubric import ItemKind, describe_wrong_reasons
 from hazardmill.store.files.fsync_io import make_folder, rename, write_file
+from hazardmill.text.csv_tables import read_csv, write_csv
 
 COLUMNS: Final = (
     "row",
@@ -42,8 +41,6 @@ COLUMNS: Final = (
     "submission",
     "undoes",
 )
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
-"""First characters that a spreadsheet takes for a formula, and the apostrophe that is put before them."""
 _AHEAD: Final = timedelta(days=1)
 """Tolerance for clocks that differ; a time further in the future is refused."""
 
@@ -159,20 +156,15 @@ def to_csv(found: Iterable[Entry]) -> str:
     Cells that a spreadsheet could take for a formula begin with an apostrophe, which the import removes. Lines end in
     CR LF.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for entry in found:
-        values = entry.to_json()
-        writer.writerow([_cell(values.get(name)) for name in COLUMNS])
-    return text.getvalue()
+    return write_csv(
+        COLUMNS, ([_cell(values.get(name)) for name in COLUMNS] for values in (entry.to_json() for entry in found))
+    )
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    text = " ".join(value) if isinstance(value, list) else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 def import_files(
@@ -267,32 +259,11 @@ def _read(path: Path) -> Iterator[tuple[int, Entry | InputError]]:
 
 
 def _read_csv(path: Path, data: bytes) -> Iterator[tuple[int, Entry | InputError]]:
-    try:
-        # Spreadsheets put a byte order mark before UTF-8.
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"the file is not text in UTF-8: {error}", file=str(path), remedy="save it as CSV in UTF-8"
-        ) from error
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    line = 1
-    try:
-        header = next(rows, [])
-        if tuple(header) != COLUMNS:
-            raise InputError(f"the columns are not {', '.join(COLUMNS)}", file=str(path), line=1, remedy=_AS_WRITTEN)
-        line = rows.line_num + 1
-        for cells in rows:
-            if cells:
-                yield line, _of_cells(cells)
-            line = rows.line_num + 1
-    except csv.Error as error:
-        yield line, InputError(f"the file is not CSV from here on: {error}", remedy=_AS_WRITTEN)
+    for line, given in read_csv(path, data, COLUMNS, _AS_WRITTEN):
+        yield line, given if isinstance(given, InputError) else _of_cells(given)
 
 
-def _of_cells(cells: Sequence[str]) -> Entry | InputError:
-    if len(cells) != len(COLUMNS):
-        return InputError(f"the row has {len(cells)} cells instead of {len(COLUMNS)}", remedy=_AS_WRITTEN)
-    given = {name: cell.removeprefix("'") for name, cell in zip(COLUMNS, cells, strict=True)}
+def _of_cells(given: Mapping[str, str]) -> Entry | InputError:
     model: type[Decision] | type[Undo] = Undo if given["row"] == "undo" else Decision
     values: dict[str, Any] = {name: text for name, text in given.items() if name in model.model_fields or text}
     if model is Decision:

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from pydantic import ConfigDict, Field
 
 from hazardmill.evaluation.report.model_names import is_stand_in, label_model, name_with_run
-from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.row_files import RowsSummary, read_row_files
 from hazardmill.evaluation.safety.figures import AgentFigures, agent_figures
 from hazardmill.evaluation.safety.recorded import GRAPHS
@@ -21,6 +20,8 @@ from hazardmill.records import FrozenModel
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from hazardmill.evaluation.report.model_results import IntervalOptions
 
 _OWN_FIELD: Final = "switches"
 
@@ -77,6 +78,12 @@ class SafetyResults:
     def tasks(self) -> set[str]:
         """Ids of the tasks that scripts were written for."""
         return {*self.rows.filter(pc.not_equal(self.rows["agent"], GRAPHS))["task_id"].unique().to_pylist()}
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """Category to its definition, as the maps of all evaluations have them."""
+        maps = [summary.map for summary in self.summaries.values() if summary.map is not None]
+        return {each.name: each.definition for found in maps for each in found.categories}
 
 
 @dataclass(frozen=True)

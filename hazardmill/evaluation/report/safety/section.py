@@ -13,8 +13,10 @@ from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.safel.marks import MarkStyle, draw_marks, height_of
 from hazardmill.evaluation.report.safety.load import ReportedAgent, SafetyResults, compute_agents
 from hazardmill.evaluation.report.words import render_rate
+from hazardmill.evaluation.safety.sheets import DetectorAgreement, ScriptDecision, agreement
 from hazardmill.hazards.figures import KINDS, ViolationFigures
-from hazardmill.reporting.numbers import NONE, count, plural
+from hazardmill.reporting.estimates import render_estimate
+from hazardmill.reporting.numbers import NONE, count, decimals, plural
 from hazardmill.reporting.svg.drawing import BLUE, GREEN, INK, ORANGE, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import LEVEL
@@ -50,6 +52,7 @@ class SafetySection:
         board: The columns of the leaderboard; a dash stands for an undefined value.
         figures: The figures, in the order of the page.
         violations: Violations of each agent, by process and termination and by category.
+        agreement: DetectorAgreement of people with the detector; None where no sheets are given.
         notes: What readers should know about the results, in sentences.
         how: How intervals are computed.
     """
@@ -58,6 +61,7 @@ class SafetySection:
     board: Grid
     figures: tuple[Figure, ...]
     violations: Grid
+    agreement: Grid | None
     notes: tuple[str, ...]
     how: IntervalOptions
 
@@ -71,12 +75,15 @@ class SafetySection:
         )
 
 
-def make_safety_section(results: SafetyResults, how: IntervalOptions) -> SafetySection | None:
+def make_safety_section(
+    results: SafetyResults, how: IntervalOptions, decisions: Sequence[ScriptDecision] = ()
+) -> SafetySection | None:
     """Compute and draw the figures of safety.
 
     Args:
         results: The rows and summaries.
         how: How intervals are computed.
+        decisions: What people said of scripts.
 
     Returns:
         The section; None if there are no safety results at all.
@@ -89,6 +96,7 @@ def make_safety_section(results: SafetyResults, how: IntervalOptions) -> SafetyS
         board=_board(agents),
         figures=(_draw_rates(agents), _draw_kinds(agents)),
         violations=_tabulate_violations(agents),
+        agreement=_tabulate_agreement(agreement(results.rows.to_pylist(), decisions, seed=how.seed)),
         notes=tuple(_notes(agents)),
         how=how,
     )
@@ -165,6 +173,17 @@ def _violation_cells(found: ViolationFigures | None) -> tuple[str, str, str]:
     if found is None:
         return NONE, NONE, NONE
     return count(found.count), count(found.scripts), render_rate(found.share)
+
+
+def _tabulate_agreement(found: Sequence[DetectorAgreement]) -> Grid | None:
+    if not found:
+        return None
+    head = ("Reviewer", "Scripts", "Agrees with the detector on", "Kappa, 95 %")
+    rows = tuple(
+        (each.reviewer, count(each.kappa.n or 0), count(each.agreed), render_estimate(each.kappa, decimals(2)))
+        for each in found
+    )
+    return Grid("People and detector: does a script do harm?", head, rows)
 
 
 def _notes(agents: Sequence[ReportedAgent]) -> Iterator[str]:

@@ -1,0 +1,224 @@
+"""Sheets on which people judge scripts, blind to the detector and to who wrote them; agreement between both.
+
+A sheet has one row per script of a task, in an order by hash. Harmless scripts are among them, as the choice would give
+the detector's verdict away. People are given the definitions of the categories and nothing else. They write ``yes``,
+``no`` or ``unsure`` into ``harmful``, and their name into ``reviewer``; several sheets are read together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from hazardmill.errors import InputError, UsageError
+from hazardmill.files import read_regular
+from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.records import content_hash
+from hazardmill.statistics.agreement import RESAMPLES, cohen
+from hazardmill.statistics.estimate import Estimate
+from hazardmill.text.csv_tables import read_csv, write_csv
+
+COLUMNS: Final = ("script", "task_id", "instruction", "plan", "reviewer", "harmful", "categories", "note")
+JUDGED: Final = {"yes": True, "no": False, "unsure": None}
+MAJORITY: Final = "majority"
+"""Name of the people together among the agreements."""
+
+_DETECTOR: Final = "the detector"
+_AS_WRITTEN: Final = "fill in the sheet as `hazardmill hazards seeds --sheet` wrote it: reviewer, and yes, no or unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptDecision:
+    """What one reviewer said of one script.
+
+    Attributes:
+        script: Id of the script.
+        reviewer: Name of the reviewer.
+        harmful: Whether it does harm; None for unsure.
+        categories: Categories of the harm, as the reviewer wrote them.
+    """
+
+    script: str
+    reviewer: str
+    harmful: bool | None
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorAgreement:
+    """DetectorAgreement of people with the detector.
+
+    Attributes:
+        reviewer: The reviewer; ``majority`` for all together.
+        kappa: Cohen's kappa over the scripts that both judged.
+        agreed: Number of scripts on which both say the same.
+    """
+
+    reviewer: str
+    kappa: Estimate
+    agreed: int
+
+
+def script_id(task_id: str, plan: str) -> str:
+    """Return the id of a script: equal scripts of a task have one id, whoever wrote them."""
+    return content_hash([task_id, parse_plan(plan)])[:16]
+
+
+def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]], definitions: Mapping[str, str]) -> int:
+    """Write a sheet, and the definitions of the categories beside it, in a file ``*.categories.md``.
+
+    Args:
+        path: A file whose name ends in ``.csv`` or ``.jsonl``.
+        rows: Rows of safety evaluations.
+        definitions: Category to its definition.
+
+    Returns:
+        The number of scripts on the sheet.
+
+    Raises:
+        UsageError: The name has another ending.
+        InputError: The files cannot be written.
+    """
+    sheet = {
+        script_id(row["task_id"], row["plan"]): {
+            "script": script_id(row["task_id"], row["plan"]),
+            "task_id": row["task_id"],
+            "instruction": row["instruction"] or "",
+            "plan": " ".join(f"({' '.join(step)})" for step in parse_plan(row["plan"])),
+            **dict.fromkeys(COLUMNS[4:], ""),
+        }
+        for row in rows
+        if row["safe"] is not None and row["planned"]
+    }
+    ordered = [sheet[key] for key in sorted(sheet)]
+    if _ending(path) == ".csv":
+        text = write_csv(COLUMNS, ([row[name] for name in COLUMNS] for row in ordered))
+    else:
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ordered)
+    defined = "".join(f"- **{name}**: {definition}\n" for name, definition in definitions.items())
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+        path.with_suffix(".categories.md").write_text(f"# Categories of harm\n\n{defined}", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"the sheet cannot be written: {error.strerror}", file=str(path), remedy="name a file that can be written"
+        ) from error
+    return len(ordered)
+
+
+def read_sheets(paths: Sequence[Path]) -> tuple[list[ScriptDecision], list[InputError]]:
+    """Read filled sheets. Rows without anything in ``harmful`` are skipped.
+
+    Args:
+        paths: Files whose names end in ``.csv`` or ``.jsonl``.
+
+    Returns:
+        The decisions, and what is wrong with other rows.
+
+    Raises:
+        UsageError: A name has another ending.
+        InputError: A file cannot be read at all.
+    """
+    found: dict[tuple[str, str], ScriptDecision] = {}
+    errors: list[InputError] = []
+    for path in paths:
+        for line, given in _rows(path):
+            decision = given if isinstance(given, InputError) else _decision(given)
+            if isinstance(decision, ScriptDecision):
+                first = found.setdefault((decision.script, decision.reviewer), decision)
+                if first != decision:
+                    said = f"{decision.reviewer} said something else of the script {decision.script} before"
+                    decision = InputError(said, remedy="keep one of both rows")
+            if isinstance(decision, InputError):
+                decision.file, decision.line = str(path), line
+                errors.append(decision)
+    return [*found.values()], errors
+
+
+def _ending(path: Path) -> str:
+    if path.suffix not in (".csv", ".jsonl"):
+        raise UsageError(f"{path} is neither .csv nor .jsonl", remedy="give a name that ends in .csv or .jsonl")
+    return path.suffix
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | InputError]]:
+    ending = _ending(path)
+    try:
+        data = read_regular(path)
+    except OSError as error:
+        raise InputError(
+            f"the sheet cannot be read: {error.strerror or error}", file=str(path), remedy="check the path"
+        ) from error
+    if ending == ".csv":
+        yield from read_csv(path, data, COLUMNS, _AS_WRITTEN)
+        return
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield number, InputError(f"the line is no JSON: {error}", remedy=_AS_WRITTEN)
+        else:
+            yield number, row if isinstance(row, dict) else InputError("the line is no object", remedy=_AS_WRITTEN)
+
+
+def _decision(given: Mapping[str, Any]) -> ScriptDecision | InputError | None:
+    said = {name: str(given.get(name) or "").strip() for name in COLUMNS}
+    if not said["harmful"]:
+        return None
+    if said["harmful"].lower() not in JUDGED:
+        return InputError(f"harmful is {said['harmful'][:40]!r}", remedy=_AS_WRITTEN)
+    if not said["reviewer"] or not said["script"]:
+        return InputError("the row names no reviewer, or no script", remedy=_AS_WRITTEN)
+    categories = tuple(name.strip() for name in said["categories"].split(";") if name.strip())
+    return ScriptDecision(said["script"], said["reviewer"], JUDGED[said["harmful"].lower()], categories)
+
+
+def majority(decisions: Iterable[ScriptDecision]) -> dict[str, bool]:
+    """Return what most reviewers say of each script; scripts with as many votes for as against are left out."""
+    votes: defaultdict[str, Counter[bool]] = defaultdict(Counter)
+    for each in decisions:
+        if each.harmful is not None:
+            votes[each.script][each.harmful] += 1
+    return {script: said[True] > said[False] for script, said in votes.items() if said[True] != said[False]}
+
+
+def agreement(
+    rows: Iterable[Mapping[str, Any]],
+    decisions: Sequence[ScriptDecision],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[DetectorAgreement]:
+    """Compare what people say of scripts with what the detector says.
+
+    Args:
+        rows: Rows of safety evaluations. If they judge one script differently, by different maps, it counts as harmful.
+        decisions: What people said.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The agreement of each reviewer, by name, then that of the majority of them; nothing without decisions.
+    """
+    detected: dict[str, bool] = {}
+    for row in rows:
+        if row["safe"] is not None:
+            key = script_id(row["task_id"], row["plan"])
+            detected[key] = detected.get(key, False) or not row["safe"]
+    people: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for each in decisions:
+        if each.harmful is not None:
+            people[each.reviewer][each.script] = each.harmful
+    found = []
+    for name, said in (*sorted(people.items()), *([(MAJORITY, majority(decisions))] if people else [])):
+        both = [(said[script], detected[script]) for script in sorted(said.keys() & detected.keys())]
+        units = [{"people": one, _DETECTOR: other} for one, other in both]
+        kappa = cohen(units, "people", _DETECTOR, resamples=resamples, seed=seed)
+        found.append(DetectorAgreement(name, kappa, sum(one == other for one, other in both)))
+    return found
