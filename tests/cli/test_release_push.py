@@ -72,6 +72,17 @@ def test_it_says_what_it_did(hazardmill, server, counted, folder):
     ]
 
 
+def test_it_says_how_to_load_a_release_of_scenarios_alone(hazardmill, server, monkeypatch, tmp_path):
+    from hazardmill.cli.release import push as command
+
+    counts = {"reviews": {"train": 4}, "scenarios": {"train": 2}}
+    push = command.push_release
+    monkeypatch.setattr(command, "push_release", lambda *words, **more: push(*words, **more, rows_of=lambda *_: counts))
+    done = hazardmill("release", "push", pushable(tmp_path / "scenarios", counts=counts), "--repo", REPO)
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == f"load it with: datasets.load_dataset('{REPO}', 'scenarios', revision='v1.0.0')"
+
+
 def test_it_says_the_same_as_json(hazardmill, server, counted, folder):
     would = hazardmill("release", "push", folder, "--repo", REPO, "--dry-run", "--public", "--json").json
     assert would["dry_run"] and would["revision"] is None and would["rows"] is None

@@ -90,6 +90,15 @@ def test_the_front_matter_is_what_the_hub_reads(tmp_path: Path) -> None:
     ]
 
 
+def test_a_reviewed_release_of_scenarios_alone_loads_scenarios_by_default(tmp_path: Path) -> None:
+    rows = {("reviews", "train"): [{"task_id": "bddl-sit-9"}], ("scenarios", "train"): [{"scenario_id": "bddl-sit-9"}]}
+
+    found = facts(tmp_path, rows, scenarios=1)
+
+    assert [each["config_name"] for each in front_matter(found)["configs"] if "default" in each] == ["scenarios"]
+    assert 'load_dataset("ORG/NAME", "scenarios", split="train"' in card(found)
+
+
 def test_a_release_of_share_alike_tasks_alone_has_a_default_too(tmp_path: Path) -> None:
     rows = {("tasks_by_sa", "test"): [task(9, licence="CC-BY-SA-4.0")]}
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.ingest.sources import list_sources
-from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, is_share_alike
+from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, default_config, is_share_alike
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -16,7 +16,7 @@ def test_every_row_says_its_rights_and_who_answered(name: str) -> None:
     assert config.schema.names == names
     for column in config.columns:
         assert column.doc.endswith("."), column.name
-    for required in ("task_id", "licence", "attribution"):
+    for required in (config.sort_by[0], "licence", "attribution"):
         assert not config.schema.field(required).nullable
 
 
@@ -49,3 +49,18 @@ def test_share_alike_is_told_by_the_licence(licence: str, wanted: bool) -> None:
 
 def test_of_the_shipped_sources_one_is_share_alike() -> None:
     assert [source.name for source in list_sources() if is_share_alike(source.licence)] == ["normbank"]
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["tasks", "reviews", "scenarios"], "tasks"),
+        (["reviews", "scenarios"], "scenarios"),
+        (["reviews_by_sa", "scenarios_by_sa"], "scenarios_by_sa"),
+        (["dangers", "unavoidable", "tasks_by_sa"], "unavoidable"),
+        (["reviews"], "reviews"),
+        ([], None),
+    ],
+)
+def test_tasks_or_else_scenarios_are_loaded_if_no_config_is_named(names: list[str], wanted: str | None) -> None:
+    assert default_config(names) == wanted

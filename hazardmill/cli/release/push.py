@@ -75,7 +75,8 @@ def in_words(pushed: PushSummary) -> list[str]:
     seen_by = "its owners" if pushed.private else "everybody"
     lines.append(f"visible to {seen_by}{f' ({would}opened now)' if pushed.published else ''}")
     if not pushed.dry_run:
-        lines.append(f"load it with: datasets.load_dataset({pushed.repository!r}, 'tasks', revision={pushed.tag!r})")
+        config = "" if pushed.config is None else f"{pushed.config!r}, "
+        lines.append(f"load it with: datasets.load_dataset({pushed.repository!r}, {config}revision={pushed.tag!r})")
     return lines
 
 

@@ -7,7 +7,7 @@ are in separate configs, ``<config>_by_sa``, so that nobody mixes them in by acc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -344,3 +344,16 @@ CONFIGS: Final[dict[str, Config]] = {
 
 GROUPED: Final = frozenset({"tasks", "unavoidable", "scenarios"})
 """Configs that have a column ``group``, by which their rows are put into splits."""
+
+
+def default_config(names: Collection[str]) -> str | None:
+    """Return the config that is loaded if none is named: that of tasks, or else of scenarios, or else the first.
+
+    Args:
+        names: Names of the configs that have rows, in the order of the card.
+
+    Returns:
+        Its name; configs of share-alike rows come last. None if there is no config.
+    """
+    wanted = [base + suffix for suffix in ("", BY_SA) for base in ("tasks", "scenarios", "unavoidable")]
+    return next((name for name in (*wanted, *names) if name in names), None)

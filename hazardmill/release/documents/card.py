@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of
+from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of, default_config
 from hazardmill.release.documents.card_context import ConfigFact, Facts
 from hazardmill.release.documents.citation import bibtex
 from hazardmill.release.documents.figures import address, steps
@@ -202,9 +202,7 @@ def _config(config: ConfigFact, default: bool) -> dict[str, Any]:
 
 
 def _default(facts: Facts) -> str | None:
-    """Return the name of the default config: ``tasks``, or the first one if there is none."""
-    names = [config.name for config in facts.configs]
-    return DEFAULT if DEFAULT in names else next(iter(names), None)
+    return default_config([config.name for config in facts.configs])
 
 
 def _funnel(facts: Facts) -> Ready:

@@ -15,6 +15,7 @@ from typing import Final
 
 from hazardmill.errors import HubError, ReleaseRefused, UsageError
 from hazardmill.records import FrozenModel
+from hazardmill.release.build.configs import default_config
 from hazardmill.release.hub.client import RESUME, HubClient, RemoteFile, RepositoryState
 from hazardmill.release.hub.folder import LocalRelease, read_folder
 from hazardmill.release.hub.verify_load import CountRows, count_rows
@@ -48,6 +49,7 @@ class PushSummary(FrozenModel):
         deleted: Files of the previous release that the commit removes.
         kept: Files that belong to no release, and stay.
         rows: Number of rows that ``datasets`` loaded, by config and split; None if nothing was loaded.
+        config: The config that is loaded if none is named; None if the release has no rows.
         dry_run: Whether nothing was changed.
     """
 
@@ -68,6 +70,7 @@ class PushSummary(FrozenModel):
     deleted: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     rows: dict[str, dict[str, int]] | None = None
+    config: str | None = None
     dry_run: bool = False
 
 
@@ -141,6 +144,7 @@ def push(
         changed=change.changed,
         deleted=change.deleted,
         kept=change.kept,
+        config=default_config(local.manifest.counts),
         dry_run=dry_run,
     )
     if dry_run:
