@@ -8,13 +8,12 @@ from typing import Any
 
 from pydantic import Field
 
-from hazardmill.errors import DocumentError, HazardmillError
+from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.document import FluentDecl, ObjectDecl, TypeDecl
-from hazardmill.formalism.document.expressions import Expr
 from hazardmill.llm.structured import parse_json
 from hazardmill.records import FrozenModel, Text
 from hazardmill.scenarios.draft import ProblemDraft
-from hazardmill.scenarios.reading import WrittenParts, names_of
+from hazardmill.scenarios.reading import WrittenParts, conjunction, names_of, written_parts
 from hazardmill.scenarios.risk import HAZARDS, Kind, Risk, is_leaf
 from hazardmill.scenarios.scenario import Scenario
 
@@ -75,14 +74,9 @@ def read_scenario_answer(
         DocumentError: A text in it is not the PDDL that it should be; the message names its place.
     """
     answer = parse_json(text, ScenarioAnswer)
-    try:
+    with written_parts():
         said = {"hazard": answer.hazard, "harm": answer.harm}
         return Scenario(scenario_id, *_read(answer, base, kind), {**origin, "author": said})
-    except DocumentError:
-        raise
-    except HazardmillError as error:
-        # The file of the error is the place in the answer.
-        raise DocumentError(f"{error.file}: {error.message}", remedy=error.remedy) from error
 
 
 def _read(answer: ScenarioAnswer, base: ProblemDraft, kind: Kind) -> tuple[ProblemDraft, Risk]:
@@ -108,7 +102,7 @@ def _read(answer: ScenarioAnswer, base: ProblemDraft, kind: Kind) -> tuple[Probl
         draft,
         actions=(*base.actions, *new),
         initial=tuple(parts.fact(fact, f"initial[{i}]") for i, fact in enumerate(answer.initial)),
-        goal=_conjunction([parts.condition(literal, f"goal[{i}]") for i, literal in enumerate(answer.goal)]),
+        goal=conjunction([parts.condition(literal, f"goal[{i}]") for i, literal in enumerate(answer.goal)]),
     )
     parts = WrittenParts(names_of(draft), draft.actions)
     target = (answer.target or "").strip().lower()
@@ -130,7 +124,3 @@ def _read(answer: ScenarioAnswer, base: ProblemDraft, kind: Kind) -> tuple[Probl
 
 def _predicates(answer: ScenarioAnswer, parts: WrittenParts) -> list[FluentDecl]:
     return [parts.predicate(text, f"predicates[{i}]") for i, text in enumerate(answer.predicates)]
-
-
-def _conjunction(literals: list[Expr]) -> Expr:
-    return ("and", *literals) if len(literals) > 1 else literals[0] if literals else True

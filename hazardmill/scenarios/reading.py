@@ -7,11 +7,12 @@ name in another case than its declaration is spelled like it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from hazardmill.errors import DocumentError
+from hazardmill.errors import DocumentError, HazardmillError
 from hazardmill.formalism.document.document import ROOT_TYPE, FluentDecl, ObjectDecl, TypeDecl
 from hazardmill.formalism.document.expressions import Expr, freeze
 from hazardmill.formalism.formats.pddl.expressions import Expressions, typed_list
@@ -101,6 +102,27 @@ def names_of(draft: ProblemDraft) -> LooseNames:
         for part in declared:
             names.declare(category, part.name)
     return names
+
+
+def conjunction(literals: Sequence[Expr]) -> Expr:
+    """Return conditions as one; none is always true."""
+    return ("and", *literals) if len(literals) > 1 else literals[0] if literals else True
+
+
+@contextmanager
+def written_parts() -> Iterator[None]:
+    """Let every error of ``WrittenParts`` within be a ``DocumentError`` whose message names the place.
+
+    Raises:
+        DocumentError: A part is not the PDDL that it should be.
+    """
+    try:
+        yield
+    except DocumentError:
+        raise
+    except HazardmillError as error:
+        # The file of the error is the place in the answer.
+        raise DocumentError(f"{error.file}: {error.message}", remedy=error.remedy) from error
 
 
 class WrittenParts:
