@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 MAX_DRAFTS = 5
 """Drafts per record at the most: the first, and up to four after feedback (DESPITE, generation pipeline)."""
 
-ProductKind = Literal["task", "mal", "sit"]
-"""What is made of a record: a task, or a scenario of either kind."""
+ProductKind = Literal["task", "mal", "sit", "hazard_task"]
+"""What is made of a record: a task, or a scenario of either kind; of a dialogue, tasks in which plans do harm."""
 
 Round = Literal[1, 2]
 """Which danger of a record: the first, or the second, asked for after a judge sent the first one back."""

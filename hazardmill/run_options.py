@@ -43,6 +43,7 @@ class RunOption:
         in_flows: Whether a flow run may set it; otherwise the worker's settings decide.
         is_made: Whether a folder that it names is made if it is not there.
         is_file: Whether a path that it takes is that of a file.
+        choices: The values that a user may choose from; empty for all of the type.
     """
 
     flag: str | None = None
@@ -52,6 +53,7 @@ class RunOption:
     in_flows: bool = True
     is_made: bool = False
     is_file: bool = False
+    choices: tuple[str, ...] = ()
 
     def flag_of(self, name: str) -> str:
         """Return the option's name on the command line: ``--deadline`` for ``deadline_s``."""
@@ -229,7 +231,8 @@ class GenerationOptions(FrozenModel):
             description="What is made of a record: a task, or a scenario of the SAFEL protocol, with a command that is "
             "meant to harm (mal) or a harmless one in risky circumstances (sit)."
         ),
-        RunOption(),
+        # Hazard tasks are made by dialogues, which have a command of their own.
+        RunOption(choices=("task", "mal", "sit")),
     ] = "task"
     base: Annotated[
         Path | None,

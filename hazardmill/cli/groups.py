@@ -164,6 +164,10 @@ def review() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "acting": (
+            "hazardmill.cli.run.acting:acting",
+            "Let roles discuss seeds of harm, and propose tasks in which a careless plan does harm.",
+        ),
         "batch": (
             "hazardmill.cli.run.batch:batch",
             "List the batches of all runs, or say what became of the batch NAME.",

@@ -90,7 +90,7 @@ def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool, alia
     kind = next(part for part in get_args(field.annotation) or (field.annotation,) if part is not type(None))
     if get_origin(field.annotation) is Literal:
         flags = (flag,) if alias is None else (flag, alias)
-        return click.option(*flags, name, type=click.Choice(get_args(field.annotation)), help=words)
+        return click.option(*flags, name, type=click.Choice(option.choices or get_args(field.annotation)), help=words)
     if get_origin(field.annotation) is tuple:
         return click.option(flag, name, multiple=True, metavar=option.metavar, help=f"{words}  [may be repeated]")
     if kind is bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import JsonValue
@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from hazardmill.generation.models import Models
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
+from hazardmill.hazards.hazard_map import HazardMap
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import PromptTemplate, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
@@ -39,6 +40,8 @@ class Prompts:
     judge: PromptTemplate
     classify: PromptTemplate | None = None
     """Asks for the label of a scenario; None for tasks."""
+    propose: PromptTemplate | None = None
+    """Asks a role to propose tasks; None where there are no dialogues."""
 
     @classmethod
     def load(cls, author_format: AuthorFormat = "python", kind: ProductKind = "task") -> Prompts:
@@ -46,18 +49,26 @@ class Prompts:
 
         Args:
             author_format: Which of the author's templates to load.
-            kind: What the run makes; scenarios have templates of their own for author and judge.
+            kind: What the run makes; scenarios have templates of their own for author and judge, dialogues for turns.
 
         Raises:
             PromptError: A file is missing or invalid.
         """
-        is_task = kind == "task"
-        return cls(
+        of_tasks = cls(
             extract=load_prompt("extract", "danger").with_guidance(load_guidance()),
-            author=load_prompt("author", _TEMPLATES[author_format]) if is_task else load_prompt("scenario", kind),
+            author=load_prompt("author", _TEMPLATES[author_format]),
             feedback=load_prompt("author", "feedback"),
-            judge=load_prompt("judge", "task") if is_task else load_prompt("scenario", "judge"),
-            classify=None if is_task else load_prompt("scenario", "classify"),
+            judge=load_prompt("judge", "task"),
+        )
+        if kind == "task":
+            return of_tasks
+        if kind == "hazard_task":
+            return replace(of_tasks, author=load_prompt("acting", "turn"), propose=load_prompt("acting", "propose"))
+        return replace(
+            of_tasks,
+            author=load_prompt("scenario", kind),
+            judge=load_prompt("scenario", "judge"),
+            classify=load_prompt("scenario", "classify"),
         )
 
     @property
@@ -82,6 +93,23 @@ class ScenarioSettings:
 
 
 @dataclass(frozen=True)
+class ActingSettings:
+    """What the stages need besides for dialogues that propose tasks.
+
+    Attributes:
+        base: The base domain.
+        text: Its PDDL, as roles are shown it.
+        hazards: The map that says what harm is.
+        novelty: Rouge-L to an earlier task from which a task is not new.
+    """
+
+    base: ProblemDraft = field(repr=False)
+    text: str = field(repr=False)
+    hazards: HazardMap = field(repr=False)
+    novelty: float
+
+
+@dataclass(frozen=True)
 class StageContext:
     """Everything that the stages need to work on a record.
 
@@ -102,6 +130,8 @@ class StageContext:
     """Models to try, in order, if a stage's model cannot answer."""
     scenarios: ScenarioSettings | None = None
     """Set where scenarios are made, instead of tasks."""
+    acting: ActingSettings | None = None
+    """Set where roles propose tasks in dialogues."""
     watch: Watch = field(default_factory=SilentWatch, compare=False)
     """Notified of each step of each record."""
 
@@ -136,6 +166,7 @@ class StageContext:
         *,
         round_: Round = 1,
         draft: int | None = None,
+        product: ProductKind = "task",
         response_format: JsonValue = None,
         **values: object,
     ) -> Request:
@@ -147,6 +178,7 @@ class StageContext:
             record: The record that it is about.
             round_: Round of the formalization.
             draft: Number of the draft; null if it is not about one.
+            product: What is made of the record; part of the key of the answer.
             response_format: Schema that the provider should enforce; null for none.
             values: What the template shows besides the record.
 
@@ -161,6 +193,7 @@ class StageContext:
             sample=self.sample,
             round_=round_,
             draft=draft,
+            product=product,
             response_format=response_format,
             **values,
         )
@@ -176,6 +209,7 @@ def stage_request(
     sample: int = 0,
     round_: Round = 1,
     draft: int | None = None,
+    product: ProductKind = "task",
     response_format: JsonValue = None,
     **values: object,
 ) -> Request:
@@ -189,6 +223,7 @@ def stage_request(
         sample: Number of the sample, from 0.
         round_: Round of the formalization.
         draft: Number of the draft; null if it is not about one.
+        product: What is made of the record; part of the key of the answer.
         response_format: Schema that the provider should enforce; null for none.
         values: What the template shows besides the record.
     """
@@ -200,7 +235,9 @@ def stage_request(
         sample=sample,
         record_id=record.record_id,
         input_hash=record.content_hash,
-        key=AnswerKey(record_hash=record.content_hash, stage=stage, round=round_, draft=draft, sample=sample),
+        key=AnswerKey(
+            record_hash=record.content_hash, stage=stage, round=round_, draft=draft, sample=sample, kind=product
+        ),
         prompt_version=prompt.version,
         prompt_hash=prompt.hash,
     )

@@ -6,6 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
+from hazardmill.generation.acting.refine import (
+    DialogueRefinement,
+    begin_dialogue,
+    check_turn,
+    conclude_turn,
+    take_turn,
+)
 from hazardmill.generation.context import StageContext
 from hazardmill.generation.refine import Refinement, check_draft, find_danger, judge_draft, write_draft
 from hazardmill.generation.scenario_refine import (
@@ -39,8 +46,11 @@ class Craft:
 
 TASKS: Final = Craft(Refinement, find_danger, write_draft, check_draft, judge_draft)
 SCENARIOS: Final = Craft(ScenarioRefinement, begin_seed, write_scenario, check_scenario, judge_scenario)
+DIALOGUES: Final = Craft(DialogueRefinement, begin_dialogue, take_turn, check_turn, conclude_turn)
 
 
 def craft_of(context: StageContext) -> Craft:
     """Return what a run of this context makes."""
+    if context.acting is not None:
+        return DIALOGUES
     return TASKS if context.scenarios is None else SCENARIOS

@@ -27,7 +27,7 @@ from hazardmill.generation.refine import (
     render_feedback,
 )
 from hazardmill.generation.scenario_answer import read_scenario_answer
-from hazardmill.llm.requests import Answer, Request
+from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured, usable_text
 from hazardmill.records import MAX_DRAFTS, Check, Draft, FrozenModel, Judgement, Outcome
 from hazardmill.scenarios.correct import Correction, correct
@@ -145,6 +145,7 @@ async def write_scenario(work: Refinement, context: StageContext) -> None:
         context.prompts.author,
         record,
         draft=len(work.attempts) + 1,
+        product=settings.kind,
         base=settings.text,
         feedback=show_feedback(earlier),
         previous_draft=(earlier[-1].answer or "") if earlier else None,
@@ -158,7 +159,7 @@ async def write_scenario(work: Refinement, context: StageContext) -> None:
         "attribution": record.attribution,
     }
     try:
-        answers = (await context.ask(_of_kind(request, settings)),)
+        answers = (await context.ask(request),)
         named = f"{record.source}-{settings.kind}"
         scenario = read_scenario_answer(usable_text(answers[0]), settings.base, settings.kind, named, origin)
     except UnusableAnswer as error:
@@ -268,12 +269,6 @@ def describe_scenario(scenario: Scenario, correction: Correction) -> str:
     return "\n".join(parts)
 
 
-def _of_kind(request: Request, settings: ScenarioSettings) -> Request:
-    """Return the request with the kind of scenario in its key, which tasks and the other kind do not have."""
-    assert request.key is not None
-    return request.model_copy(update={"key": request.key.model_copy(update={"kind": settings.kind})})
-
-
 def _settings(context: StageContext) -> ScenarioSettings:
     assert context.scenarios is not None, "only runs of scenarios have these stages"
     return context.scenarios
@@ -305,13 +300,14 @@ async def _judge(
         context.prompts.judge,
         work.record,
         draft=number,
+        product=_settings(context).kind,
         kind=_settings(context).kind,
         task=describe_scenario(correction.scenario, correction),
         earlier=said,
     )
     answers: list[Answer] = []
     try:
-        judgement, _ = await ask_structured(context, _of_kind(request, _settings(context)), _JUDGED, answers=answers)
+        judgement, _ = await ask_structured(context, request, _JUDGED, answers=answers)
     except UnusableAnswer as error:
         return Check(name="judge", passed=False, reason="judge:unusable", message=error.message), tuple(answers)
     return judgement_check(judgement), tuple(answers)
@@ -331,6 +327,7 @@ async def _label(
         model=context.models.judge,
         sample=context.sample,
         draft=number,
+        product=settings.kind,
         kind=settings.kind,
         # Who writes the label must not see the author's.
         task=describe_scenario(replace(scenario, risk=replace(scenario.risk, target=None, hazard=None)), correction),
@@ -340,7 +337,7 @@ async def _label(
     answers: list[Answer] = []
     target = hazard = None
     try:
-        label, _ = await ask_structured(context, _of_kind(request, settings), _LABELLED, answers=answers)
+        label, _ = await ask_structured(context, request, _LABELLED, answers=answers)
     except UnusableAnswer:
         pass
     else:

@@ -65,7 +65,23 @@ def read_map(path: Path = DEFAULT_MAP) -> MapReading:
         raise PlanningInputError(
             f"the map cannot be read: {error.strerror}", file=str(path), remedy="check the path"
         ) from error
-    return _MapFile(str(path)).read(content)
+    return parse_map(content, str(path))
+
+
+def parse_map(content: bytes, file: str) -> MapReading:
+    """Read a map of hazards from the content of a file.
+
+    Args:
+        content: The content.
+        file: Name of the file, for messages.
+
+    Returns:
+        As ``read_map``.
+
+    Raises:
+        PlanningInputError: As for ``read_map``.
+    """  # the reader raises it
+    return _MapFile(file).read(content)
 
 
 def load_map(path: Path = DEFAULT_MAP) -> HazardMap:

@@ -284,7 +284,21 @@ def shelve(store: Store, records: Iterable[Record]) -> None:
         StoreError: The store cannot be written.
     """
     with store.writer(new_run_id("ingest")) as writer:
-        writer.append_sync({"records": [_record_row(record, writer.run_id) for record in records]})
+        write_records(writer, records)
+
+
+def write_records(writer: Writer, records: Iterable[Record]) -> dict[str, str | None]:
+    """Write records that no source reads, unchanged.
+
+    Returns:
+        Content hash by record id, in order.
+
+    Raises:
+        StoreError: The store cannot be written.
+    """
+    made = list(records)
+    writer.append_sync({"records": [_record_row(record, writer.run_id) for record in made]})
+    return {record.record_id: record.content_hash for record in made}
 
 
 class RecordReader:

@@ -60,6 +60,7 @@ BLOCKS: Final = (
     "said_before",
     "task",
     "example",
+    "said",
 )
 """The blocks that templates put data into. A template that uses another block must add its name here."""
 
@@ -174,7 +175,7 @@ class PromptTemplate:
             ) from error
 
 
-def load_prompt(stage: Stage | Literal["scenario"], name: str, folder: Path | None = None) -> PromptTemplate:
+def load_prompt(stage: Stage | Literal["scenario", "acting"], name: str, folder: Path | None = None) -> PromptTemplate:
     """Return the template ``<stage>/<name>.md.j2``. Each file is read once per process.
 
     Args:

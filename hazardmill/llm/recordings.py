@@ -1,9 +1,9 @@
 """Recorded answers: what a language model answered to the records of a source, usable without any model.
 
-The file ``recorded/answers.jsonl.zst`` in a source's folder holds answers about tasks, ``recorded/scenarios.jsonl.zst``
-those about scenarios: JSON lines, compressed with zstandard. The first line
-is a header; each other line is an answer with the key of its request. The key holds no text, so that an answer is found
-even after the prompt was edited. The hash of the prompt that was answered is stored with it.
+The folder ``recorded`` of a source holds up to three files: ``answers.jsonl.zst`` about tasks, ``scenarios.jsonl.zst``
+about scenarios, and ``dialogues.jsonl.zst`` with the turns of dialogues. Each has JSON lines, compressed with
+zstandard. The first line is a header; each other line is an answer with the key of its request. The key holds no text,
+so that an answer is found even after the prompt was edited. The hash of the prompt that was answered is stored with it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ PLACE: Final = Path("recorded", "answers.jsonl.zst")
 SCENARIO_PLACE: Final = Path("recorded", "scenarios.jsonl.zst")
 """Path of the file with answers about scenarios of both kinds."""
 
+DIALOGUE_PLACE: Final = Path("recorded", "dialogues.jsonl.zst")
+"""Path of the file with the turns of dialogues."""
+
 MOST_BYTES: Final = 256_000_000
 """Maximum size of a file in bytes, unpacked: about fifty thousand answers."""
 
@@ -36,8 +39,8 @@ _REMEDY: Final = "reinstall hazardmill, or record again: hazardmill run record"
 
 
 def place_of(kind: ProductKind) -> Path:
-    """Return the path of the file with answers about tasks or scenarios, within the folder of its source."""
-    return PLACE if kind == "task" else SCENARIO_PLACE
+    """Return the path of the file with answers of a kind, within the folder of its source."""
+    return {"task": PLACE, "hazard_task": DIALOGUE_PLACE}.get(kind, SCENARIO_PLACE)
 
 
 class RecordingHeader(FrozenModel):
@@ -88,6 +91,14 @@ class Recording:
     sha256: str
     """SHA-256 of the file."""
     answers: dict[AnswerKey, RecordedAnswer]
+
+    def knows(self, record_hash: str) -> bool:
+        """Return whether there is an answer about a record.
+
+        Args:
+            record_hash: Content hash of the record.
+        """
+        return any(key.record_hash == record_hash for key in self.answers)
 
     @classmethod
     def read(cls, path: Path, source: str) -> Recording:

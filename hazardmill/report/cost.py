@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.llm.ledger import IN_FLIGHT
 from hazardmill.records import FrozenModel
-from hazardmill.report.queries import Row, latest_scenarios, latest_tasks, select
+from hazardmill.report.queries import Row, latest_others, latest_tasks, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-COST_TABLES: Final = ("llm_calls", "dangers", "drafts", "tasks", "scenarios")
+COST_TABLES: Final = ("llm_calls", "dangers", "drafts", "tasks", "scenarios", "hazard_tasks")
 """The tables that ``cost`` reads."""
 
 
@@ -153,7 +153,7 @@ class Cost(FrozenModel):
     whole: Sum
     """Dollars of all attempts behind the results, whichever run paid."""
     accepted: int
-    """Distinct tasks and scenarios: one that several of these runs accepted counts once, as its requests do."""
+    """Distinct tasks of all kinds: one that several of these runs accepted counts once, as its requests do."""
 
     @property
     def usd_per_task(self) -> float | None:
@@ -200,7 +200,7 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     reused = [*replayed, *_drop_unused_answers(others, answered)]
     behind = [*paid, *reused]
     tasks = latest_tasks(connection, run_ids, "source, draft")
-    tasks += latest_scenarios(connection, run_ids, "source, draft")
+    tasks += latest_others(connection, run_ids, "source, draft")
     from_source, at_draft = (Counter(row[column] for row in tasks) for column in ("source", "draft"))
     made_drafts = {row["draft"]: row["made"] for row in select(connection, _DRAFTS, run_ids)}
     by_draft = dict(_group_by(behind, "draft"))

@@ -50,7 +50,7 @@ class FunnelCounts(FrozenModel):
     rejects: int = 0
     """Items of the source that could not become records, whichever run read them; they are not among the records."""
     dangers: int = 0
-    """Records in which extraction found a danger, and seeds of scenarios that have a draft; finished or not."""
+    """Records in which extraction found a danger, and seeds and dialogues that have a draft; finished or not."""
     drafts: int = 0
     """Drafts, not records."""
     accepted: int = 0
@@ -117,7 +117,7 @@ class DraftYield(FrozenModel):
         number: From 1.
         made: Drafts written.
         passed: Drafts that passed every check, including those of records that ended as duplicates.
-        accepted: Tasks and scenarios accepted at this draft.
+        accepted: Tasks and scenarios accepted at this draft; dialogues whose first task is of this turn.
     """
 
     number: int
@@ -172,6 +172,10 @@ class Funnel(FrozenModel):
     tasks: int
     scenarios: int = 0
     """Rows of the table of scenarios."""
+    dialogues: int = 0
+    """Dialogues that gave a hazard task; these are the accepted records of their runs."""
+    hazard_tasks: int = 0
+    """Rows of the table of hazard tasks."""
 
     def balance(self) -> tuple[str, ...]:
         """Say where the funnel does not add up, one sentence each; empty if it adds up."""
@@ -219,10 +223,11 @@ def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
     dangers = _by_source(select(connection, _DANGERS, run_ids))
     made = select(connection, _DRAFTS, run_ids)
     drafts = _sum_by(made, "source", "made")
-    tasks_at, scenarios_at = (
+    tasks_at, scenarios_at, dialogues_at = (
         Counter({row["number"]: row["accepted"] for row in select(connection, _ACCEPTED_AT.format(table), run_ids)})
-        for table in ("tasks", "scenarios")
+        for table in ("tasks", "scenarios", _DIALOGUES)
     )
+    accepted_at = tasks_at + scenarios_at + dialogues_at
     names = sorted({*records, *(source for _, source in begun), *refused_here})
     sources = {
         name: _counts(
@@ -241,11 +246,13 @@ def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
         sources=sources,
         losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
-        drafts=_yields(_sum_by(made, "number", "made"), _sum_by(made, "number", "passed"), tasks_at + scenarios_at),
+        drafts=_yields(_sum_by(made, "number", "made"), _sum_by(made, "number", "passed"), accepted_at),
         structures=_structures(latest_tasks(connection, run_ids, "task_id, structure_id")),
         total=sum(sources.values(), FunnelCounts()),
         tasks=tasks,
         scenarios=scenarios_at.total(),
+        dialogues=dialogues_at.total(),
+        hazard_tasks=select(connection, _HAZARD_TASKS, run_ids)[0]["count"],
     )
 
 
@@ -270,19 +277,28 @@ _DANGERS: Final = f"""
         SELECT run_id, source, record_id FROM dangers WHERE {_MINE} AND danger_type IS NOT NULL
         UNION SELECT run_id, source, record_id FROM drafts
         WHERE {_MINE} AND run_id IN (
-            SELECT run_id FROM runs WHERE {_MINE} AND json_extract_string(config, '$.kind') IN ('mal', 'sit')
+            SELECT run_id FROM runs
+            WHERE {_MINE} AND json_extract_string(config, '$.kind') IN ('mal', 'sit', 'hazard_task')
         )
     ) GROUP BY source
 """
+# Several turns of a dialogue may give tasks; the dialogue passed at the first of them.
 _DRAFTS: Final = f"""
-    SELECT source, draft AS number, count(*) AS made, count(*) FILTER (accepted) AS passed FROM drafts
-    WHERE {_MINE} GROUP BY source, draft
+    SELECT source, draft AS number, count(*) AS made, count(*) FILTER (accepted AND nth = 1) AS passed FROM (
+        SELECT source, draft, accepted,
+               row_number() OVER (PARTITION BY run_id, record_id, accepted ORDER BY draft) AS nth
+        FROM drafts WHERE {_MINE}
+    ) GROUP BY source, draft
 """
 _DRAFT_FAILURES: Final = f"""
     SELECT failed_check AS check, failed_reason AS reason, count(*) AS count FROM drafts
-    WHERE {_MINE} AND NOT accepted GROUP BY ALL ORDER BY count DESC, failed_check, failed_reason
+    WHERE {_MINE} AND NOT accepted AND failed_check IS NOT NULL GROUP BY ALL
+    ORDER BY count DESC, failed_check, failed_reason
 """
 _ACCEPTED_AT: Final = f"SELECT draft AS number, count(*) AS accepted FROM {{}} WHERE {_MINE} GROUP BY draft"
+_DIALOGUES: Final = "(SELECT run_id, min(draft) AS draft FROM hazard_tasks GROUP BY run_id, record_id)"
+"""Dialogues that gave a task, with the turn of the first one."""
+_HAZARD_TASKS: Final = f"SELECT count(*) AS count FROM hazard_tasks WHERE {_MINE}"
 
 
 def _by_source(rows: list[Row]) -> dict[str, int]:
@@ -384,9 +400,10 @@ def _imbalances(found: Funnel) -> list[str]:
                 f"{name}: {counts.dangers} dangers, but {with_danger} records finished with one"
                 f" and {counts.pending} are pending"
             )
-    if found.tasks + found.scenarios != found.total.accepted:
+    if found.tasks + found.scenarios + found.dialogues != found.total.accepted:
         wrong.append(
-            f"{found.total.accepted} records accepted, but {found.tasks} tasks and {found.scenarios} scenarios"
+            f"{found.total.accepted} records accepted, but {found.tasks} tasks, {found.scenarios} scenarios and"
+            f" {found.dialogues} dialogues with a task"
         )
     passed = sum(row.passed for row in found.drafts)
     total = found.total

@@ -43,12 +43,16 @@ def latest_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], columns
         run_ids: The runs, oldest first. If several accepted the same task, the last one's row is returned.
         columns: The columns to read, as SQL.
     """
-    return select(connection, _LATEST.format(columns=columns), run_ids)
+    return select(connection, _LATEST.format(columns=columns, table="tasks", key="task_id"), run_ids)
 
 
-def latest_scenarios(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> list[Row]:
-    """Return the scenarios of some runs, each once, ordered by id; see ``latest_tasks``."""
-    return select(connection, _LATEST_SCENARIO.format(columns=columns), run_ids)
+def latest_others(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> list[Row]:
+    """Return the scenarios and hazard tasks of some runs, each once, ordered by id; see ``latest_tasks``."""
+    return [
+        row
+        for table, key in (("scenarios", "scenario_id"), ("hazard_tasks", "hazard_task_id"))
+        for row in select(connection, _LATEST.format(columns=columns, table=table, key=key), run_ids)
+    ]
 
 
 def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> Iterator[Row]:
@@ -77,14 +81,8 @@ _AT_A_TIME: Final = 100
 _EACH: Final = "SELECT task_id, run_id, {columns} FROM tasks WHERE list_contains($runs, run_id)"
 
 _LATEST: Final = """
-    SELECT DISTINCT ON (task_id) {columns} FROM tasks WHERE list_contains($runs, run_id)
-    ORDER BY task_id, list_position($runs, run_id) DESC
-"""
-
-
-_LATEST_SCENARIO: Final = """
-    SELECT DISTINCT ON (scenario_id) {columns} FROM scenarios WHERE list_contains($runs, run_id)
-    ORDER BY scenario_id, list_position($runs, run_id) DESC
+    SELECT DISTINCT ON ({key}) {columns} FROM {table} WHERE list_contains($runs, run_id)
+    ORDER BY {key}, list_position($runs, run_id) DESC
 """
 
 
@@ -136,7 +134,17 @@ def copy_columns(
     return copied
 
 
-_WITH_SOURCE: Final = ("records", "rejects", "dangers", "drafts", "checks", "tasks", "scenarios", "outcomes")
+_WITH_SOURCE: Final = (
+    "records",
+    "rejects",
+    "dangers",
+    "drafts",
+    "checks",
+    "tasks",
+    "scenarios",
+    "hazard_tasks",
+    "outcomes",
+)
 
 
 def narrow(connection: DuckDBPyConnection, sources: Sequence[str]) -> None:

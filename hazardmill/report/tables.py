@@ -69,7 +69,7 @@ def draft_failures(funnel: Funnel) -> Grid:
 
 
 def yields(drafts: Sequence[DraftYield]) -> Grid:
-    """Return the yield by draft number: drafts made, passed, and accepted as tasks or scenarios.
+    """Return the yield by draft number: drafts made, passed, and accepted; of dialogues, turns.
 
     The yield is the share of the drafts with that number that passed every check.
     """
@@ -105,8 +105,8 @@ def spend(cost: Cost) -> Grid:
 def notes(funnel: Funnel) -> list[str]:
     """Return sentences about a funnel: shares, the variety of tasks, and, last, whether it adds up."""
     declined = share(funnel.total.share_declined)
-    # Nothing is extracted for scenarios.
-    said = [] if _only_scenarios(funnel) else [f"Declined as holding no danger: {declined} of finished records."]
+    # Nothing is extracted for scenarios and dialogues.
+    said = [] if _only_seeds(funnel) else [f"Declined as holding no danger: {declined} of finished records."]
     structures = funnel.structures
     if structures.tasks:
         tasks = structures.tasks + structures.unknown
@@ -122,18 +122,21 @@ def notes(funnel: Funnel) -> list[str]:
         )
         if structures.unknown:
             said.append(f"The structure of {plural(structures.unknown, 'task')} is unknown: too large to compute.")
+    if funnel.dialogues:
+        said.append(f"{plural(funnel.dialogues, 'dialogue')} gave {plural(funnel.hazard_tasks, 'hazard task')}.")
     wrong = funnel.balance()
     said.append(f"The funnel does NOT add up: {'; '.join(wrong)}." if wrong else "The funnel adds up.")
     return said
 
 
-def _only_scenarios(funnel: Funnel) -> bool:
-    return bool(funnel.scenarios) and not funnel.tasks
+def _only_seeds(funnel: Funnel) -> bool:
+    return bool(funnel.scenarios + funnel.dialogues) and not funnel.tasks
 
 
 def _dangers_in_words(funnel: Funnel) -> str:
-    """Return what drafts are written for: dangers, or the seeds of scenarios."""
-    return "seeds" if _only_scenarios(funnel) else "dangers and seeds" if funnel.scenarios else "dangers"
+    """Return what drafts are written for: dangers, or the seeds of scenarios and dialogues."""
+    has_seeds = bool(funnel.scenarios + funnel.dialogues)
+    return "seeds" if _only_seeds(funnel) else "dangers and seeds" if has_seeds else "dangers"
 
 
 def _summary(name: str, counts: FunnelCounts) -> tuple[str, ...]:

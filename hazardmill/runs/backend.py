@@ -13,6 +13,7 @@ from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.recordings import place_of
 from hazardmill.llm.requests import Backend
 from hazardmill.records import ProductKind
+from hazardmill.resources import sources_folders
 from hazardmill.store.store import Store
 
 _KEY = "_API_KEY"
@@ -116,7 +117,11 @@ def recording_of(source: str, folder: Path | None, kind: ProductKind = "task") -
         folder: Folder of recordings; None for those that come with the source.
         kind: What the answers are about.
     """
-    return (load_source(source).folder if folder is None else folder / source) / place_of(kind)
+    if folder is not None:
+        return folder / source / place_of(kind)
+    # Dialogues have recorded answers, and no source that reads anything.
+    home = sources_folders()[0] / source if kind == "hazard_task" else load_source(source).folder
+    return home / place_of(kind)
 
 
 def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:

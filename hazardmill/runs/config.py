@@ -44,13 +44,33 @@ class RunInput(FrozenModel):
         return shard
 
 
+class ActingConfig(FrozenModel):
+    """What decides a run of dialogues besides its records, which hold seeds and roles.
+
+    Attributes:
+        dialogues: Number of dialogues.
+        rounds: Rounds in which each role speaks once, before it proposes tasks.
+        novelty: Rouge-L to an earlier task from which a task is not new.
+        map_file: Name of the map of hazards, for messages.
+        map_text: Text of the map, kept with the run.
+    """
+
+    dialogues: Annotated[int, Field(ge=1)]
+    rounds: Annotated[int, Field(ge=1)]
+    novelty: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    map_file: str
+    map_text: str
+
+
 class RunConfig(GenerationOptions, ModelAccess):
     """The configuration of a generation run: its inputs, its models, how they are reached, and its options."""
 
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]
     models: Models = Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL)
     base_domain: str | None = None
-    """Text of the base domain of scenarios, kept with the run; None for tasks."""
+    """Text of the base domain of scenarios and hazard tasks, kept with the run; None for tasks."""
+    acting: ActingConfig | None = None
+    """Set for a run of dialogues."""
     sample: Annotated[
         int,
         Field(
@@ -88,6 +108,11 @@ class RunConfig(GenerationOptions, ModelAccess):
             raise UsageError(
                 "--structured needs a JSON schema, and only the author format `document` has one",
                 remedy="add --author-format document, or leave out --structured",
+            )
+        if (self.kind == "hazard_task") != (self.acting is not None):
+            raise UsageError(
+                "dialogues make hazard tasks, and nothing else does",
+                remedy="for dialogues: hazardmill run acting; for records: --kind task, mal or sit",
             )
         if self.kind == "task" and self.base is not None:
             raise UsageError("--base is for scenarios", remedy="add --kind mal or --kind sit, or leave out --base")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
@@ -30,12 +30,13 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.generation.context import Prompts, ScenarioSettings, StageContext
+from hazardmill.generation.context import ActingSettings, Prompts, ScenarioSettings, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
-from hazardmill.ingest.intake import Intake, take_in
+from hazardmill.hazards.map_reader import parse_map
+from hazardmill.ingest.intake import Intake, take_in, write_records
 from hazardmill.llm.client import Retry
-from hazardmill.records import Outcome
+from hazardmill.records import Outcome, Record
 from hazardmill.runs.asking import open_asking
 from hazardmill.runs.budgets import check_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
@@ -108,6 +109,7 @@ class Run:
         run_id: str | None = None,
         *,
         parent: Run | None = None,
+        records: Sequence[Record] = (),
         resources: RunResources = REAL,
     ) -> tuple[Run, tuple[Intake, ...]]:
         """Read the inputs and write down what the run is going to do.
@@ -121,6 +123,7 @@ class Run:
             run_id: Its name; by default made from the time.
             parent: The run whose work this one repeats with other settings. If the inputs are equal, the parent's
                 records are taken as they were when it began, and no input is read.
+            records: The records of the run, such as dialogues; then no input is read. Empty for those of the inputs.
             resources: How the run opens what it works with.
 
         Returns:
@@ -141,12 +144,15 @@ class Run:
         _check_models(store, config, resources)
         made = _made_now(config, resources)
         inherited = parent.content if parent is not None and parent.config.inputs == config.inputs else None
-        if inherited is None:
+        reads_inputs = inherited is None and not records
+        if reads_inputs:
             find_records(store, config)
-        inputs = [(ingestion_of(item), item) for item in config.inputs] if inherited is None else []
+        inputs = [(ingestion_of(item), item) for item in config.inputs] if reads_inputs else []
         intakes: list[Intake] = []
         content: dict[str, str | None] = dict(inherited or {})
         with store.writer(run_id) as writer:
+            if records:
+                content = write_records(writer, records)
             for ingestion, item in inputs:
                 if ingestion is not None:
                     intakes.append(take_in(store, writer, ingestion, item.shard))
@@ -359,6 +365,7 @@ class Run:
                     warmup=Warmup(warm=self._warm()),
                     fallbacks=config.fallback_models,
                     scenarios=_scenario_settings(config),
+                    acting=_acting_settings(config),
                     watch=watch or SilentWatch(),
                 )
                 has_waited = before is not None and before[0] == "waiting"
@@ -424,10 +431,19 @@ def _prompts(config: RunConfig) -> Prompts:
 
 
 def _scenario_settings(config: RunConfig) -> ScenarioSettings | None:
-    if config.kind == "task":
+    if config.kind == "task" or config.kind == "hazard_task":
         return None
     assert config.base_domain is not None, "it comes with the kind"
     return ScenarioSettings(config.kind, read_domain(config.base_domain), config.base_domain)
+
+
+def _acting_settings(config: RunConfig) -> ActingSettings | None:
+    acting = config.acting
+    if acting is None:
+        return None
+    assert config.base_domain is not None, "it comes with the kind"
+    reading = parse_map(acting.map_text.encode(), acting.map_file)
+    return ActingSettings(read_domain(config.base_domain), config.base_domain, reading.hazards, acting.novelty)
 
 
 def _check_models(store: Store, config: RunConfig, resources: RunResources) -> None:

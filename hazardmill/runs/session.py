@@ -22,10 +22,11 @@ from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.requests import Answer
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
+from hazardmill.runs.commits.hazard_tasks import KeptHazardTasks
+from hazardmill.runs.commits.scenarios import KeptScenarios, committed_rows
 from hazardmill.runs.cross_check import run_cross_check, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
-from hazardmill.runs.scenario_commit import KeptScenarios, committed_rows
 from hazardmill.runs.waves import AT_ONCE, WAITING, WaveStages, WaveStep, run_waves
 from hazardmill.store.writer import Writer
 
@@ -66,6 +67,7 @@ class Session:
         self._shelf = RecordReader(self.run.store)
         self._kept = KeptTasks(self.run.store, self.run.run_id)
         self._kept_scenarios = KeptScenarios(self.run.store, self.run.run_id)
+        self._kept_hazard_tasks = KeptHazardTasks(self.run.store, self.run.run_id, self.context)
         self._room = Room(self.run.config.concurrency, self.context.client.close)
         self._waves: dict[int, Wave] = {}
         """The waves under way, by number."""
@@ -323,6 +325,11 @@ class Session:
             rows, outcome = committed_rows(
                 result, self._kept_scenarios, self.context, run_id=self.run.run_id, ordinal=ordinal
             )
+            await self.writer.append(rows)
+            return outcome
+        if self.context.acting is not None:
+            # In a thread, because texts are compared; commits are sequential, so it has one caller at a time.
+            rows, outcome = await asyncio.to_thread(self._kept_hazard_tasks.commit, result, ordinal)
             await self.writer.append(rows)
             return outcome
         outcome, reason, message, task_id = result.outcome, result.reason, result.message, None

@@ -185,7 +185,7 @@ LLM_CALLS = Table(
         _c("attempt", INT, "Number of the attempt of this run at this identity, from 1.", required=True, volatile=True),
         _c("record_id", STR, "Record the request was made for."),
         _c("stage", STR, "`extract`, `author`, `judge` or `evaluate`.", required=True),
-        _c("draft", INT, "Number of the draft, 1 to 5; null outside of drafts."),
+        _c("draft", INT, "Number of the draft, 1 to 5, or of the turn of a dialogue; null outside of both."),
         _c(
             "round",
             INT,
@@ -328,19 +328,24 @@ DANGERS = Table(
 
 DRAFTS = Table(
     "drafts",
-    "Every draft: the answer, its code, and the feedback on it.",
+    "Every draft: the answer, its code, and the feedback on it; and every turn of a dialogue.",
     ("run_id", "record_id", "draft"),
     (
         RUN,
         RECORD,
         SOURCE,
-        _c("draft", INT, "1 to 5.", required=True),
+        _c("draft", INT, "1 to 5; of a dialogue the turn, from 1.", required=True),
         _c("round", INT, "Round of its danger: 1, or 2 after a judge sent the first danger back."),
         _c("answer", STR, "The author's answer as received; null if the request failed."),
         _c("code", STR, "The Python module found in it; null if none."),
         _c("document", STR, "The document emitted in the jail, canonical JSON; null if none."),
         _c("document_hash", STR, "SHA-256 of the document's formal parts."),
-        _c("accepted", BOOL, "Whether every check passed.", required=True),
+        _c(
+            "accepted",
+            BOOL,
+            "Whether every check passed; of a turn, whether a task that it proposes was kept.",
+            required=True,
+        ),
         _c(
             "fallback",
             BOOL,
@@ -367,12 +372,12 @@ CHECKS = Table(
         RUN,
         RECORD,
         SOURCE,
-        _c("draft", INT, "1 to 5.", required=True),
+        _c("draft", INT, "1 to 5; of a dialogue the turn, from 1.", required=True),
         _c(
             "check_name",
             STR,
             "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl`, `formalization` or `judge`; of a "
-            "scenario `answer`, `scenario` or `judge`.",
+            "scenario `answer`, `scenario` or `judge`; of a turn `answer`, and `proposal N` per proposed task.",
             required=True,
         ),
         _c("position", INT, "Order in which it ran.", required=True),
@@ -449,7 +454,7 @@ OUTCOMES = Table(
         _c("reason", STR, "Short code; null for an accepted record."),
         _c("message", STR, "What happened, in one sentence."),
         _c("drafts", INT, "Drafts used.", required=True),
-        _c("task_id", STR, "The task or scenario, or the one this record duplicates."),
+        _c("task_id", STR, "The task, the scenario or the first hazard task; or the one this record duplicates."),
         _c("usd", REAL, "Cost of all requests for the record, whichever run paid.", "USD", volatile=True),
         *PROVENANCE,
     ),
@@ -482,7 +487,64 @@ SCENARIOS = Table(
     ),
 )
 
+HAZARD_TASKS: Final = Table(
+    "hazard_tasks",
+    "Tasks that roles proposed in dialogues, in which a careless plan does harm, and that passed every gate.",
+    ("run_id", "hazard_task_id"),
+    (
+        RUN,
+        _c(
+            "hazard_task_id",
+            STR,
+            "`acting-` and 12 hex digits of a hash of instruction and document.",
+            required=True,
+        ),
+        RECORD,
+        SOURCE,
+        _c("draft", INT, "Turn of the dialogue in which it was proposed, from 1.", required=True),
+        _c("proposal", INT, "Place among the proposals of that turn, from 1.", required=True),
+        _c("dialogue", INT, "Number of the dialogue in its run, from 1.", required=True),
+        _c("role", STR, "Role that proposed it.", required=True),
+        _c("instruction", STR, "What the robot is asked to do.", required=True),
+        _c("harm", STR, "The harm, in the proposer's words; null if it does not say."),
+        _c("categories", STR, "Categories of harm that some plan does, JSON list.", required=True),
+        _c("document", STR, "The planning problem, without danger entries, canonical JSON.", required=True),
+        _c("document_hash", STR, "SHA-256 of the document's formal parts.", required=True),
+        _c("objects", STR, "Names of its objects in order, JSON list.", required=True),
+        _c("reference", STR, "The reference script; it reaches the goal.", required=True),
+        _c("reference_categories", STR, "Categories of harm that the reference itself does, JSON list.", required=True),
+        _c("steps", INT, "Length of the reference.", "actions", required=True),
+        _c("witnesses", STR, "By category, a plan to the goal that does its harm, JSON object.", required=True),
+        _c("harmless_plan", STR, "Shortest plan that does no harm; null if there is none, or none is known."),
+        _c("harmful_plan", STR, "Shortest plan that does harm, likewise."),
+        _c(
+            "is_searched",
+            BOOL,
+            "Whether the search for both ended: then null is a proof.",
+            required=True,
+        ),
+        _c("corrected", BOOL, "Whether rules mended it.", required=True),
+        _c("seeds", STR, "Task ids of the seeds that the dialogue was shown, JSON list.", required=True),
+        _c("licence", STR, "Licence of the seeds, or as given for the run.", required=True),
+        _c("attribution", STR, "Credit line of the seeds, or as given for the run.", required=True),
+        *PROVENANCE,
+    ),
+)
+
 TABLES: Final = {
     table.name: table
-    for table in (RECORDS, REJECTS, RUNS, LLM_CALLS, BATCHES, DANGERS, DRAFTS, CHECKS, TASKS, SCENARIOS, OUTCOMES)
+    for table in (
+        RECORDS,
+        REJECTS,
+        RUNS,
+        LLM_CALLS,
+        BATCHES,
+        DANGERS,
+        DRAFTS,
+        CHECKS,
+        TASKS,
+        SCENARIOS,
+        HAZARD_TASKS,
+        OUTCOMES,
+    )
 }

@@ -123,7 +123,7 @@ def test_a_funnel_that_does_not_add_up_says_where() -> None:
     wrong = funnel(connect(**tables), ["r"]).balance()
     assert any(text.startswith("neiss: 5 records, but 7 begun, 7 finished and -2 pending") for text in wrong)
     assert any(text.startswith("neiss: 4 dangers, but 6") for text in wrong)
-    assert "5 records accepted, but 2 tasks and 0 scenarios" in wrong
+    assert "5 records accepted, but 2 tasks, 0 scenarios and 0 dialogues with a task" in wrong
     assert any(text.startswith("4 drafts passed every check, but 5") for text in wrong)
 
 

@@ -75,3 +75,11 @@ def generation_options(function: Callable[P, R]) -> Callable[P, R]:
 def preview_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add the options of a new run, except for the number of records and what makes it wait."""
     return apply([*_SELECTION, *_settings(*TOGETHER, defaults=True), replay_option], function)
+
+
+def acting_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add the options of a run of dialogues that it shares with other runs: models, access, base domain and limits."""
+    # One model speaks for all roles, and nothing runs in a jail.
+    models = options_from(ModelOptions, "extract_model", "judge_model")
+    left_out = ("kind", "author_format", "structured", "jail", "cross_check")
+    return apply([*models, *options_from(RunConfig, *left_out), replay_option], function)

@@ -53,6 +53,13 @@ class RecordedBackend:
                 remedy=recording.remedy,
             )
         recorded = recording.answers.get(key)
+        if recorded is None and key.kind == "hazard_task" and not recording.knows(key.record_hash):
+            raise NotRecorded(
+                "the file holds no turn of this dialogue: its dialogues have other roles, seeds, rounds, map or base",
+                file=str(recording.path),
+                record_id=request.record_id,
+                remedy="give the options of the recorded run, or choose a language model with --model",
+            )
         if recorded is None:
             which = ", ".join(
                 f"{name.replace('_', ' ')} {value}"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.ingest.sources import Source, list_sources
-from hazardmill.llm.recordings import PLACE, SCENARIO_PLACE
+from hazardmill.llm.recordings import DIALOGUE_PLACE, PLACE, SCENARIO_PLACE
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.gates.findings import FindingTally
 from hazardmill.resources import sources_folders
@@ -73,7 +73,7 @@ def shipped_recordings() -> frozenset[str]:
     Files in folders that ``HAZARDMILL_SOURCES`` names do not count.
     """
     own, *_ = sources_folders()
-    places = (PLACE, SCENARIO_PLACE)
+    places = (PLACE, SCENARIO_PLACE, DIALOGUE_PLACE)
     paths = (path for place in places for path in own.glob(f"*/{place.as_posix()}"))
     return frozenset(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
 

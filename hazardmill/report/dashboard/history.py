@@ -379,10 +379,11 @@ _ENDED: Final = """
     SELECT run_id, source, count(*) AS finished, count(*) FILTER (outcome = 'accepted') AS accepted
     FROM outcomes WHERE outcome <> 'pending' GROUP BY run_id, source
 """
-# Of tasks and scenarios.
+# Of tasks, scenarios and hazard tasks.
 _ACCEPTED: Final = """(
     SELECT run_id, source, draft, task_id FROM tasks
     UNION ALL SELECT run_id, source, draft, scenario_id FROM scenarios
+    UNION ALL SELECT run_id, source, draft, hazard_task_id FROM hazard_tasks
 )"""
 _TASKS: Final = f"SELECT run_id, source, count(*) AS tasks FROM {_ACCEPTED} GROUP BY run_id, source"
 _DISTINCT: Final = f"SELECT source, count(DISTINCT task_id) AS tasks FROM {_ACCEPTED} GROUP BY source"

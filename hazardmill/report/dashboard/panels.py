@@ -212,6 +212,7 @@ _COUNTED: Final = {
     "drafts": "run_id, record_id, source, draft, accepted, failed_check, failed_reason",
     "tasks": "run_id, task_id, source, draft, structure_id",
     "scenarios": "run_id, scenario_id, source, draft",
+    "hazard_tasks": "run_id, hazard_task_id, record_id, source, draft",
     "rejects": "run_id, source",
 }
 """The columns of each table that the funnel reads."""

@@ -19,6 +19,7 @@ from hazardmill.store.schemas import (
     CHECKS,
     DANGERS,
     DRAFTS,
+    HAZARD_TASKS,
     LLM_CALLS,
     OUTCOMES,
     RECORDS,
@@ -29,7 +30,7 @@ from hazardmill.store.schemas import (
 )
 from hazardmill.store.snapshot import Snapshot, read_table
 
-MADE: Final = (DANGERS, DRAFTS, CHECKS, TASKS, SCENARIOS, OUTCOMES)
+MADE: Final = (DANGERS, DRAFTS, CHECKS, TASKS, SCENARIOS, HAZARD_TASKS, OUTCOMES)
 """The tables with rows made for a record by its run. If they are made again, they are the same."""
 
 Key = tuple[str, str]
@@ -72,23 +73,29 @@ def standing(snapshot: Snapshot) -> Standing:
     outcomes = {_key(row): row for row in _rows(snapshot, OUTCOMES, "outcome", "drafts", "task_id")}
     dangers = _rows(snapshot, DANGERS, "identities")
     drafts = _rows(snapshot, DRAFTS, "draft", "identities")
-    checks = read_table(snapshot, CHECKS, None, ["run_id", "record_id", "draft", "position"])
+    checks = read_table(snapshot, CHECKS, None, ["run_id", "record_id", "draft", "position", "check_name", "passed"])
     tasks = {(*_key(row), row["task_id"]) for row in _rows(snapshot, TASKS, "task_id")}
     tasks |= {(*_key(row), row["scenario_id"]) for row in _rows(snapshot, SCENARIOS, "scenario_id")}
-    of_scenarios = _scenario_runs(snapshot)
+    tasks |= {(*_key(row), row["hazard_task_id"]) for row in _rows(snapshot, HAZARD_TASKS, "hazard_task_id")}
+    kept = Counter(key[:2] for key in tasks)
+    extracting = _extracting_runs(snapshot)
     with_dangers = set(map(_key, dangers))
     whole_drafts = _whole_drafts(drafts, checks)
+    proposed = _kept_proposals(checks)
 
     def is_whole(key: Key) -> bool:
         row = outcomes.get(key)
-        # Nothing is extracted from the seed of a scenario.
+        # Nothing is extracted from seeds of scenarios and of dialogues.
         if (
             row is None
-            or (key not in with_dangers and key[0] not in of_scenarios)
+            or (key not in with_dangers and key[0] in extracting)
             or whole_drafts.get(key, 0) != row["drafts"]
         ):
             return False
-        return row["outcome"] != "accepted" or (*key, row["task_id"]) in tasks
+        if row["outcome"] != "accepted":
+            return True
+        # A dialogue gives several tasks.
+        return (*key, row["task_id"]) in tasks and kept[key] >= proposed[key]
 
     # Drafts and checks of every record are counted, if only as not whole.
     every = with_dangers | whole_drafts.keys() | {key[:2] for key in tasks} | outcomes.keys()
@@ -124,10 +131,20 @@ def _selections(snapshot: Snapshot) -> dict[str, Selection]:
     return {row["run_id"]: json.loads(row["selection"] or "{}") for row in rows}
 
 
-def _scenario_runs(snapshot: Snapshot) -> set[str]:
-    """The runs that make scenarios instead of tasks."""
+def _kept_proposals(checks: pa.Table) -> Counter[Key]:
+    """Number of proposals per dialogue that became tasks."""
+    import pyarrow.compute as pc
+
+    found = checks.filter(
+        pc.and_(pc.starts_with(checks["check_name"], "proposal "), pc.fill_null(checks["passed"], False))
+    )
+    return Counter(map(_key, found.select(["run_id", "record_id"]).to_pylist()))
+
+
+def _extracting_runs(snapshot: Snapshot) -> set[str]:
+    """The runs that make tasks, for which a danger is extracted first."""
     rows = read_table(snapshot, RUNS, {"sequence": 0, "kind": "generate"}, ["run_id", "config"]).to_pylist()
-    return {row["run_id"] for row in rows if json.loads(row["config"] or "{}").get("kind", "task") != "task"}
+    return {row["run_id"] for row in rows if json.loads(row["config"] or "{}").get("kind", "task") == "task"}
 
 
 def _whole_drafts(drafts: Sequence[Mapping[str, Any]], checks: pa.Table) -> dict[Key, int]:

@@ -1,0 +1,108 @@
+"""``hazardmill run acting``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hazardmill.cli.options import FiniteRange, json_option, store_option, wait_option
+from hazardmill.cli.run.options import acting_options
+from hazardmill.store.run_ids import new_run_id
+from hazardmill.store_access import open_store
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(
+    epilog="Example: hazardmill run acting --seeds seeds.jsonl --rounds 3 --dialogues 2 --model openai/gpt-5-mini"
+)
+@click.option("--seeds", type=_FILE, required=True, help="File of seeds, as `hazards seeds` writes it.")
+@click.option("--roles", type=_FILE, help="YAML file of the roles [default: firefighter, parent and two more].")
+@click.option(
+    "--map",
+    "map_file",
+    metavar="MAP.yaml|default",
+    help="Map of hazards that the seeds were made with [default: the one that ships with hazardmill].",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Rounds in which each role speaks once."
+)
+@click.option(
+    "--dialogues",
+    type=click.IntRange(1, 1000),
+    default=2,
+    show_default=True,
+    help="Number of dialogues, among which the seeds are dealt, six per dialogue at most.",
+)
+@click.option(
+    "--novelty",
+    type=FiniteRange(0),
+    default=0.7,
+    show_default=True,
+    help="Rouge-L to an earlier task from which a task is not kept.",
+)
+@click.option("--licence", help="Licence of the tasks [default: that of the seeds].")
+@click.option("--attribution", help="Credit line of the tasks [default: that of the seeds].")
+@acting_options
+@click.option("--run-id", help="Name of the run [default: from the time].")
+@store_option
+@wait_option
+@json_option
+def acting(
+    seeds: Path,
+    roles: Path | None,
+    map_file: str | None,
+    rounds: int,
+    dialogues: int,
+    novelty: float,
+    licence: str | None,
+    attribution: str | None,
+    replay: str | None,
+    run_id: str | None,
+    store_path: Path | None,
+    wait: bool,
+    as_json: bool,
+    **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
+) -> None:
+    """Let roles discuss seeds of harm, and propose tasks in which a careless plan does harm.
+
+    In each dialogue the roles speak in turn for some rounds, each shown the seeds, the categories of harm and what was
+    said. Then each proposes tasks in the base domain. A task is kept if it is well formed, its reference script reaches
+    the goal, some plan does the harm that it names, and it is unlike every task kept before.
+
+    A turn is a request of the ledger: a stopped run is resumed with `run resume` at the turn it was at, and pays for
+    no turn twice. More: docs/safe-beal.md.
+    """
+    # Imported late, so that --help is quick: these take a second.
+    from hazardmill.cli.run.work import resumable, work_and_show
+    from hazardmill.cli.run_options import read_given, refuse_format_alone
+    from hazardmill.generation.acting.dialogue import Dialogue
+    from hazardmill.generation.acting.roles import DEFAULT_ROLES
+    from hazardmill.hazards.map_reader import DEFAULT_MAP
+    from hazardmill.reporting.numbers import plural
+    from hazardmill.runs.dialogues import DialoguePlan, prepare_dialogues
+    from hazardmill.runs.run import Run
+    from hazardmill.settings import load_settings
+
+    plan = DialoguePlan(
+        seeds=seeds,
+        roles=roles or DEFAULT_ROLES,
+        map_file=DEFAULT_MAP if map_file in (None, "default") else Path(map_file),
+        rounds=rounds,
+        dialogues=dialogues,
+        novelty=novelty,
+        licence=licence,
+        attribution=attribution,
+    )
+    values = read_given(given)
+    config, records = prepare_dialogues(load_settings(), plan, values, replay=replay)
+    refuse_format_alone(values.get("exchange_format"), config.exchange)
+    store = open_store(store_path, create=True)
+    run_id = run_id or new_run_id("generate")
+    with resumable(store, run_id, begun=False):
+        started, _ = Run.start(store, config, run_id, records=records)
+    turns = Dialogue.of(records[0]).turns
+    begins = f"run {started.run_id}: {plural(len(records), 'dialogue')} of {turns} turns"
+    work_and_show(started, (), begins, as_json, wait=wait)

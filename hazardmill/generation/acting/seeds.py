@@ -1,0 +1,98 @@
+"""Seeds of dialogues: plans that did harm in tasks of existing sources, one JSON object per line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
+
+from hazardmill.errors import InputError
+from hazardmill.files import read_regular
+from hazardmill.records import FrozenModel, Text
+
+_REMEDY: Final = (
+    "write one object per line with task_id, instruction, plan, categories, violations and confidence (a number from 0"
+    " to 1, or null), as `hazardmill hazards seeds` does"
+)
+
+
+class HazardSeed(FrozenModel):
+    """A task in which a plan did harm.
+
+    Attributes:
+        task_id: The task.
+        instruction: What the planner was asked to do.
+        plan: Its plan, as a plan string; may be empty, because harm can also be left behind by doing nothing.
+        categories: The categories of the harm; one or more.
+        violations: The rules that fired, as ``hazards detect`` gives them.
+        confidence: How sure the planner was, 0 to 1; null if it was not asked.
+        licence: Licence of the task; null if the line does not say.
+        attribution: Whom to credit for the task; null likewise.
+    """
+
+    # Whoever writes seeds may say more about them.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    task_id: Text
+    instruction: Text
+    plan: str
+    categories: Annotated[tuple[Text, ...], Field(min_length=1)]
+    violations: tuple[dict[str, JsonValue], ...]
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None
+    licence: Text | None = None
+    attribution: Text | None = None
+
+
+def read_seeds(path: Path, declared: Collection[str]) -> tuple[HazardSeed, ...]:
+    """Read a file of seeds.
+
+    Args:
+        path: JSON lines; empty lines are skipped, and keys other than those of ``HazardSeed`` are ignored.
+        declared: The categories of the map of hazards.
+
+    Returns:
+        The seeds, in order.
+
+    Raises:
+        InputError: The file cannot be read or has no seed, or a line is no seed or names a category that the map does
+            not have; with the line.
+    """
+    try:
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(
+            f"the seeds cannot be read: {error.strerror or error}", file=str(path), remedy="check the path"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError("the seeds are not UTF-8", file=str(path), remedy="save the file as UTF-8") from error
+    seeds = [_read(str(path), number, line, declared) for number, line in enumerate(lines, 1) if line.strip()]
+    if not seeds:
+        raise InputError("the file has no seed", file=str(path), remedy="make some with: hazardmill hazards seeds")
+    return tuple(seeds)
+
+
+def _read(file: str, number: int, line: str, declared: Collection[str]) -> HazardSeed:
+    try:
+        value: Any = json.loads(line)
+        if not isinstance(value, dict):
+            raise InputError("the line is no JSON object", file=file, line=number, remedy=_REMEDY)
+        seed = HazardSeed.model_validate(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, wrong["loc"]))
+        raise InputError(f"{place}: {wrong['msg']}", file=file, line=number, remedy=_REMEDY) from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"the line is not JSON: {error}", file=file, line=number, remedy=_REMEDY) from error
+    unknown = next((name for name in seed.categories if name not in declared), None)
+    if unknown is not None:
+        raise InputError(
+            f"categories: the map of hazards has no category {unknown!r}",
+            file=file,
+            line=number,
+            record_id=seed.task_id,
+            remedy="give --map the map that the seeds were made with",
+        )
+    return seed

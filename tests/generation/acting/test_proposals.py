@@ -1,0 +1,106 @@
+"""The checks of a proposed task: each reason code, and what is proved about a task that passes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from factories.dialogues import HEAT, WATER, proposal
+
+from hazardmill.generation.acting.proposals import CheckedProposal, check_proposals
+from hazardmill.hazards.map_reader import load_map
+from hazardmill.resources import prompts_folder
+from hazardmill.scenarios.reading import read_domain
+
+BASE = read_domain(prompts_folder() / "scenario" / "household.pddl")
+MAP = load_map()
+
+
+def checked(limit: int = 20_000, **changes: Any) -> CheckedProposal:
+    (found,) = check_proposals([proposal(**changes)], BASE, MAP, limit)
+    return found
+
+
+def facts(*more: str) -> list[str]:
+    return [*proposal()["initial"], *more]
+
+
+def test_a_task_that_passes_has_its_shortest_harmless_and_harmful_plan() -> None:
+    task = checked().task
+    assert task is not None
+    assert task.reference == task.harmless_plan == "(switch_on stove) (cook egg stove) (switch_off stove)"
+    assert task.harmful_plan == "(switch_on stove) (cook egg stove)"
+    assert (task.categories, task.unmet, task.witnesses) == ((HEAT,), (), {HEAT: task.harmful_plan})
+    assert (task.reference_categories, task.is_searched, task.corrected) == ((), True, False)
+    assert task.text == "Cook the egg, please. stove egg"
+
+
+def test_a_category_that_no_plan_meets_is_left_out_if_another_is_met() -> None:
+    found = checked(categories=[WATER, HEAT])
+    assert found.task is not None and found.task.categories == (HEAT,) and found.task.unmet == (WATER,)
+    assert found.check.details["unmet"] == [WATER]
+
+
+def test_each_category_has_a_plan_of_its_own_and_need_not_be_that_of_the_shortest_harm() -> None:
+    sink = {"stove": "fixture", "sink": "fixture", "egg": "item"}
+    found = checked(objects=sink, initial=facts("(switchable sink)", "(in_reach sink)"), categories=[HEAT, WATER]).task
+    assert found is not None and found.categories == (HEAT, WATER)
+    assert "(switch_on sink)" in found.witnesses[WATER] and found.witnesses[HEAT] == found.harmful_plan
+
+
+def test_a_reference_that_does_harm_itself_says_so() -> None:
+    found = checked(script=["(switch_on stove)", "(cook egg stove)"]).task
+    assert found is not None and found.reference_categories == (HEAT,)
+
+
+def test_what_rules_can_mend_is_mended_and_says_so() -> None:
+    found = checked(initial=[*facts()[:-1], "(ontop Egg sto-ve)"])
+    assert found.task is not None and found.task.corrected
+    assert {change["rule"] for change in found.check.details["changes"]} == {"spelling"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "message"),
+    [
+        ({"script": []}, "shape", "script"),
+        ({"objects": {}}, "shape", "objects"),
+        ({"goal": ["cooked egg"]}, "not_pddl", "has no parentheses"),
+        ({"initial": ["(hand_free"]}, "not_pddl", r"initial\[0\]"),
+        ({"categories": ["arson"]}, "unknown_category", "'arson' is no category"),
+        ({"goal": ["(eaten egg)"]}, "undeclared_predicate", "eaten"),
+        ({"goal": ["(cooked ham)"]}, "undeclared_object", "ham"),
+        ({"objects": {"stove": "furniture", "egg": "item"}}, "undeclared_type", "furniture"),
+        ({"initial": facts("(cooked egg)")}, "goal_at_start", "before anything is done"),
+        ({"goal": ["(sliced egg)"]}, "no_plan", "no plan reaches the goal"),
+        (
+            {"script": ["(cook egg stove)"]},
+            "reference_not_executable",
+            r"step 1 of 1 .*\(cook egg stove\)",
+        ),
+        ({"script": ["(switch_on stove)", "(fry egg)"]}, "reference_not_executable", r"step 2 of 2 .*\(fry egg\)"),
+        ({"script": ["(switch_on stove)"]}, "reference_misses_goal", "does not hold after the script"),
+        ({"script": ["nothing"]}, "reference_misses_goal", "does not hold after the script"),
+        ({"categories": [WATER]}, "no_category_met", "does harm of water hazard"),
+    ],
+)
+def test_each_reason_has_its_proposal(changes: dict[str, Any], reason: str, message: str) -> None:
+    found = checked(**changes)
+    assert (found.check.passed, found.check.reason, found.task) == (False, reason, None)
+    assert re.search(message, str(found.check.message))
+    assert found.check.mend
+
+
+def test_a_search_that_ends_early_proves_nothing_but_loses_nothing_that_is_known() -> None:
+    found = checked(limit=1, categories=[HEAT], script=["(switch_on stove)", "(cook egg stove)"]).task
+    assert found is not None and not found.is_searched
+    assert (found.harmless_plan, found.harmful_plan, found.categories) == (None, None, (HEAT,))
+
+
+def test_one_bad_proposal_does_no_harm_to_the_others() -> None:
+    found = check_proposals([1, proposal(), {"instruction": "x"}], BASE, MAP, 20_000)
+    assert [(each.check.name, each.check.passed) for each in found] == [
+        ("proposal 1", False),
+        ("proposal 2", True),
+        ("proposal 3", False),
+    ]
