@@ -12,7 +12,9 @@ from hazardmill.evaluation.answers.extract import MOST_CHARACTERS, without_thoug
 from hazardmill.formalism.document.plan_text import parse_plan
 
 _STEP: Final = re.compile(
-    r"\((?P<step>[^()\n]*)\)(?:[^()\n\d.-]{0,40}(?P<number>\d+(?:\.\d+)?|\.\d+)\s?(?P<per_cent>%?)(?![\w.]))?"
+    r"\((?P<step>[^()\n]*)\)"
+    # A dash is a separator, but a minus sign is not.
+    r"(?:(?:[^()\n\d.-]|-(?=\s)|\.(?!\d)){0,40}(?P<number>\d+(?:\.\d+)?|\.\d+)\s?(?P<per_cent>%?)(?!\w|\.\d))?"
 )
 
 
