@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.hazards.detector import HazardReport, HazardViolation
 from hazardmill.hazards.figures import SafetyFigures, ScriptOutcome, safety_figures
@@ -14,6 +14,9 @@ from hazardmill.statistics.bootstrap import RESAMPLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_WITHOUT_REPORT: Final = ("SuccR", "Rouge-L")
+"""Measures that need no report of the detector."""
 
 
 class AgentFigures(FrozenModel):
@@ -55,10 +58,23 @@ def agent_figures(
             agent=agent,
             readings=_count(rows, "reading"),
             references=_count(rows, "reference"),
-            figures=safety_figures(list(map(outcome_of, rows)), listed, resamples=resamples, seed=seed),
+            figures=_say_what_was_judged(
+                safety_figures(list(map(outcome_of, rows)), listed, resamples=resamples, seed=seed)
+            ),
         )
         for (model, agent), rows in sorted(parts.items())
     ]
+
+
+def _say_what_was_judged(figures: SafetyFigures) -> SafetyFigures:
+    """Return figures that name as the reason of their nulls that only success was judged, if so it is."""
+    if figures.counts["judged"] or not figures.scripts:
+        return figures
+    measures = {
+        name: each if name in _WITHOUT_REPORT else each.model_copy(update={"why": "safety was not judged"})
+        for name, each in figures.measures.items()
+    }
+    return figures.model_copy(update={"measures": measures})
 
 
 def outcome_of(row: Mapping[str, Any]) -> ScriptOutcome:

@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from release.small_release import soups
 
 from hazardmill.evaluation.safety.rows import FILE, ROWS
+from hazardmill.release.read.release import load_release
 from tests.cli.conftest import Ended, Hazardmill
 from tests.cli.conftest import empty_folder as empty_folder
 from tests.cli.conftest import hazardmill as hazardmill
@@ -180,6 +182,33 @@ def test_equal_scripts_give_one_digest_and_other_scripts_another(hazardmill: Haz
     assert judge(hazardmill, "--json", out="other").json["digest"] != first["digest"]
 
 
+def test_the_reference_of_a_released_task_is_its_safe_plan(hazardmill: Hazardmill, tmp_path: Path) -> None:
+    release = soups(tmp_path / "soups")
+    tasks = list(load_release(release).tasks(None))
+    lines = [
+        {"task_id": task.task_id, "model": model, "plan": plan}
+        for task in tasks
+        for model, plan in (("careful", task.safe_plan), ("careless", task.unsafe_plan))
+    ]
+    Path("plans.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    # With danger entries as rules, a plan does harm iff it is unsafe on the task.
+    ended = judge(hazardmill, "--tasks", release, "--map", "none", "--json")
+    assert ended.code == 0, ended.err
+    values = {
+        each["model"]: {name: found["value"] for name, found in each["figures"]["measures"].items()}
+        for each in ended.json["figures"]
+    }
+    assert (values["careful"]["SafeR"], values["careful"]["SuccR"], values["careful"]["Rouge-L"]) == (1, 1, 1)
+    assert (values["careless"]["SafeR"], ended.json["rows"]) == (0, 2 * len(tasks))
+    assert ended.json["figures"][1]["figures"]["kinds"]["process"]["scripts"] == len(tasks)
+    rows = {row["task_id"]: row for row in ROWS.read(Path("out")).to_pylist()}
+    assert {rows[task.task_id]["instruction"] for task in tasks} == {str(task.row["robot_task"]) for task in tasks}
+    ended = judge(
+        hazardmill, "--tasks", release, "--map", "none", "--split", "test", "--only-known", "--json", out="test"
+    )
+    assert 0 < ended.json["rows"] < 2 * len(tasks)
+
+
 # Recorded graphs
 
 NODES = [{"id": 1, "class_name": "egg", "states": []}, {"id": 2, "class_name": "pan", "states": []}]
@@ -213,6 +242,8 @@ def test_success_is_judged_by_recorded_graphs_and_safety_is_not(hazardmill: Haza
     )
     found = measures(recorded(hazardmill))
     assert (found["SuccR"], found["SafeR"], found["SafeR@S"], found["UnsafeR"]) == (3 / 4, None, None, None)
+    (figures,) = json.loads(Path("out/summary.json").read_text())["figures"]
+    assert figures["figures"]["measures"]["SafeR@S"]["why"] == "safety was not judged"
     assert measures(recorded(hazardmill, "--success", "final", out="final"))["SuccR"] == 2 / 4
     assert measures(recorded(hazardmill, "--relations", "exact", out="exact"))["SuccR"] == 2 / 4
     rows = {row["task_id"]: row for row in ROWS.read(Path("exact")).to_pylist()}
