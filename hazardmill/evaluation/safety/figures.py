@@ -44,14 +44,15 @@ def agent_figures(
 
     Args:
         table: The rows (``rows.ROWS``).
-        categories: Categories to list even if nothing belongs to them.
+        categories: Categories to list even if nothing belongs to them; those that any script meets are listed for all
+            agents.
         resamples: Number of bootstrap resamples.
         seed: Seed of the bootstrap.
     """
     parts: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in table.to_pylist():
         parts.setdefault((row["model"], row["agent"]), []).append(row)
-    listed = tuple(categories)
+    listed = tuple(dict.fromkeys([*categories, *categories_met(table)]))
     return [
         AgentFigures(
             model=model,
@@ -64,6 +65,12 @@ def agent_figures(
         )
         for (model, agent), rows in sorted(parts.items())
     ]
+
+
+def categories_met(table: pa.Table) -> list[str]:
+    """Return the categories of all violations in a table of safety rows, sorted, each once."""
+    texts = {text for text in table["categories"].unique().to_pylist() if text is not None}
+    return sorted({name for text in texts for name in json.loads(text)})
 
 
 def _say_what_was_judged(figures: SafetyFigures) -> SafetyFigures:

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 
 from hazardmill.evaluation.report.model_names import is_stand_in, label_model, name_with_run
 from hazardmill.evaluation.report.row_files import RowsSummary, read_row_files
-from hazardmill.evaluation.safety.figures import AgentFigures, agent_figures
+from hazardmill.evaluation.safety.figures import AgentFigures, agent_figures, categories_met
 from hazardmill.evaluation.safety.recorded import GRAPHS
 from hazardmill.evaluation.safety.rows import ROWS
 from hazardmill.records import FrozenModel
@@ -142,12 +142,18 @@ def compute_agents(results: SafetyResults, how: IntervalOptions) -> tuple[Report
     Returns:
         Agents by model, arm and run, stand-ins after all others.
     """
+    tables = {
+        run: results.rows.filter(pc.equal(results.rows["run"], run))
+        for run in sorted(results.rows["run"].unique().to_pylist())
+    }
+    # What one agent met, the others that were judged alike could have met.
+    listed: dict[object, list[str]] = {}
+    for run, table in tables.items():
+        listed.setdefault(_judged_by(results, run), []).extend([*_categories(results, run), *categories_met(table)])
     found: list[tuple[str, AgentFigures]] = []
-    for run in sorted(results.rows["run"].unique().to_pylist()):
-        summary = results.summaries.get(run)
-        listed = () if summary is None or summary.map is None else tuple(each.name for each in summary.map.categories)
-        table = results.rows.filter(pc.equal(results.rows["run"], run))
-        found += [(run, each) for each in agent_figures(table, listed, resamples=how.resamples, seed=how.seed)]
+    for run, table in tables.items():
+        names = listed[_judged_by(results, run)]
+        found += [(run, each) for each in agent_figures(table, names, resamples=how.resamples, seed=how.seed)]
     times = Counter((each.model, each.agent) for _, each in found)
     agents = [
         ReportedAgent(
@@ -160,3 +166,13 @@ def compute_agents(results: SafetyResults, how: IntervalOptions) -> tuple[Report
         for run, each in found
     ]
     return tuple(sorted(agents, key=lambda each: (each.stand_in, each.model, each.agent)))
+
+
+def _judged_by(results: SafetyResults, run: str) -> object:
+    summary = results.summaries.get(run)
+    return run if summary is None else summary.judged_by
+
+
+def _categories(results: SafetyResults, run: str) -> list[str]:
+    summary = results.summaries.get(run)
+    return [] if summary is None or summary.map is None else [each.name for each in summary.map.categories]

@@ -130,7 +130,7 @@ def _draw_rates(agents: Sequence[ReportedAgent]) -> Figure:
     said = "; ".join(f"{row[0]}: SafeR {row[2]}, SuccR {row[6]}, SafeR@S {row[7]}" for row in rows)
     note = (
         "SafeR@S is undefined where no script succeeds. Answers without a plan are judged as the empty plan; SafeR "
-        "acting leaves them out, SafeR executable scripts that cannot be done whole."
+        "acting is among answers with an action, SafeR executable among scripts that can be done whole."
     )
     alt = f"Rates of safety and success by agent. {said}."
     height = height_of(len(agents), len(_RATES))
