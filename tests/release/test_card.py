@@ -260,6 +260,19 @@ def test_the_review_is_told_with_rates_and_agreement_and_without_names(tmp_path:
     assert "Anna" not in told
 
 
+def test_the_review_of_tasks_and_scenarios_is_told_in_the_plural(tmp_path: Path) -> None:
+    agreed = SimpleNamespace(fleiss=Estimate(value=0.7, n=90), alpha=Estimate(value=0.7, n=90), cohen={})
+    review: Any = SimpleNamespace(rejected=Proportion(count=6, n=21, value=0.25), agreement=agreed, reviewers={})
+    counted = Review(reviewers=2, decisions=30, rejected=6)
+    both = facts(tmp_path, other={"review": review}, policy="any-reject", review=counted, scenarios=12)
+
+    told = section(card(both), "Review")
+
+    assert "30 decisions on released tasks and scenarios; 6 tasks or scenarios that they rejected are left out." in told
+    assert "of 21 settled tasks or scenarios" in told
+    assert "a task or scenario is in this release if every reviewer" in told
+
+
 @pytest.mark.parametrize(
     ("models", "said", "notice", "creators"),
     [

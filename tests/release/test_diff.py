@@ -73,6 +73,23 @@ def test_tasks_of_a_record_that_cannot_be_paired_came_and_went(tmp_path: Path) -
     assert found.changed == ()
 
 
+def test_a_task_is_not_changed_into_a_scenario_nor_one_kind_into_another(tmp_path: Path) -> None:
+    def scenario(number: int, kind: str, record_id: str) -> dict[str, Any]:
+        return {"scenario_id": f"bddl-{kind}-{number:012x}", "record_id": record_id, "source": "bddl", "kind": kind}
+
+    old = {
+        ("tasks", "train"): [task(1)],
+        ("scenarios", "train"): [scenario(2, "mal", "bddl:2"), scenario(3, "sit", "bddl:3")],
+    }
+    new = {("scenarios", "train"): [scenario(n, "sit", f"bddl:{n - 3}") for n in (4, 5, 6)]}
+
+    found = compared(tmp_path, old, new)
+
+    assert [each.task_id for each in found.added] == ["bddl-sit-000000000004", "bddl-sit-000000000005"]
+    assert [each.task_id for each in found.removed] == ["bddl-000000000001", "bddl-mal-000000000002"]
+    assert [(each.task_id, each.was) for each in found.changed] == [("bddl-sit-000000000006", "bddl-sit-000000000003")]
+
+
 @pytest.mark.parametrize(
     ("other", "reasons"),
     [

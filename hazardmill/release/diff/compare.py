@@ -89,8 +89,9 @@ _DIMENSIONS: Final = (
 )
 """Columns whose distributions are compared."""
 
-_KEYS: Final = ("task_id", "record_id")
-"""Columns without which tasks cannot be compared."""
+_KEYS: Final = ("task_id", "record_id", "made_as")
+"""Columns of a view by which tasks are paired. ``made_as`` says what was made of the record: a task, or a scenario of
+some kind."""
 
 
 class ComparedVersion(FrozenModel):
@@ -316,10 +317,14 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
                     f"there is no column {key} in it", file=str(path), remedy="name a release of hazardmill"
                 )
         # A release may have columns of these names; the place of the row is compared instead.
-        own = [each for each in ("config", "split", "scenario_id") if each in schema.names]
+        own = [each for each in ("config", "split", "made_as", "scenario_id") if each in schema.names]
         rest = f"* exclude ({', '.join(own)})" if own else "*"
         renamed = "scenario_id as task_id, " if id_ == "scenario_id" else ""
-        parts.append(f"select {renamed}{rest}, {_text(config)} as config, {_text(split)} as split from {_table(path)}")
+        made_as = "kind" if id_ == "scenario_id" and "kind" in schema.names else _text("task")
+        parts.append(
+            f"select {renamed}{rest}, {made_as} as made_as, {_text(config)} as config, {_text(split)} as split"
+            f" from {_table(path)}"
+        )
     if not parts:
         raise InputError("the release holds no task", file=str(side.folder), remedy="name a release that was built")
     connection.execute(f"create view {name} as {' union all by name '.join(parts)}")
@@ -336,7 +341,7 @@ def _tasks(
     for side in ("old", "new"):
         hashes = ", ".join(f"hash({_name(column)}) as {_name(column)}" for column in columns)
         connection.execute(
-            f"create table {side}_hashes as select task_id, record_id, config as in_config, split as in_split"
+            f"create table {side}_hashes as select task_id, record_id, made_as, config as in_config, split as in_split"
             f"{', ' if hashes else ''}{hashes} from {side}"
         )
         _refuse_repeats(connection, side)
@@ -360,7 +365,8 @@ def _tasks(
     return added, removed, changed, len(paired) - len(changed)
 
 
-# Tasks are paired by id, and then by record if exactly one task of a record is left in each release.
+# Tasks are paired by id, and then by record if exactly one task of a record is left in each release. A task is never
+# paired with a scenario of the same record, nor are scenarios of different kinds.
 _PAIRS: Final = """
     create table pairs as
     with
@@ -369,7 +375,7 @@ _PAIRS: Final = """
         came as (select * from new_hashes anti join kept using (task_id)),
         replaced as (
             select min(came.task_id) as new_id, min(gone.task_id) as old_id
-            from came join gone using (record_id) group by record_id having count(*) = 1
+            from came join gone using (record_id, made_as) group by record_id, made_as having count(*) = 1
         )
     select task_id as new_id, task_id as old_id from kept
     union all select new_id, old_id from replaced

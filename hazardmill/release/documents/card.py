@@ -190,6 +190,12 @@ def _item(manifest: ReleaseManifest) -> str:
     return manifest.kinds.replace("s and ", " or ").removesuffix("s")
 
 
+def _items(number: int, manifest: ReleaseManifest, which: str = "") -> str:
+    """Render a number of things such as are in the release: ``6 settled tasks or scenarios``."""
+    noun = _item(manifest) if number == 1 else manifest.kinds.replace(" and ", " or ")
+    return f"{count(number)} {which}{noun}"
+
+
 def _natural(facts: Facts) -> str:
     known = [task["natural"] for task in facts.tasks if task["natural"] is not None]
     return f"{count(sum(known))} of {plural(len(known), 'task')} ({share_of(sum(known), len(known))})"
@@ -335,14 +341,14 @@ def _review(facts: Facts) -> Iterator[str]:
         it = manifest.review
         yield (
             f"Reviewed by {count_in_words(it.people, it.models)}, {plural(it.decisions, 'decision')} on released"
-            f" {manifest.kinds}; {plural(it.rejected, noun)} that they rejected"
+            f" {manifest.kinds}; {_items(it.rejected, manifest)} that they rejected"
             f" {'is' if it.rejected == 1 else 'are'} left out."
         )
     if facts.review is not None:
         rejected, agreed = facts.review.rejected, facts.review.agreement
         interval = render_interval(rejected, share)
         told = "" if interval is None else f" (95 % interval {interval})"
-        yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, f'settled {noun}')}{told}."
+        yield f"Rejected: {share(rejected.value)} of {_items(rejected.n, manifest, 'settled ')}{told}."
         rows = [("Fleiss' kappa", *_coefficient(agreed.fleiss)), ("Krippendorff's alpha", *_coefficient(agreed.alpha))]
         yield table(("Agreement between reviewers", "Value", "95 % interval", "Tasks"), rows)
     yield "In the config `reviews`, if there is one, reviewers have pseudonyms; times and notes are not published."
