@@ -40,7 +40,7 @@ _LINE: Final[TypeAdapter[ReviewAssignment | Decision | Undo]] = TypeAdapter(Line
 
 
 class RecordedReviews(FrozenModel):
-    """What was recorded for one source.
+    """What was recorded of one source, on tasks or on scenarios.
 
     Attributes:
         source: Name of the source.

@@ -75,7 +75,6 @@ def test_scenarios_are_assigned_as_tasks_are_in_proportion_to_their_strata(folde
     slips = folder.slips()
     assert {slip.item for slip in slips if slip.kind == "task"} == set(pool)
     assert {slip.item for slip in slips if slip.kind == "calibration"} <= {i for i in pool if pool[i].kind == "task"}
-    assert any(pool[slip.item].kind == "scenario" for slip in slips if slip.kind == "repeat") or len(pool) < 10
 
 
 def test_planted_defects_are_a_share_of_the_tasks_alone(tmp_path, folder):
@@ -83,6 +82,15 @@ def test_planted_defects_are_a_share_of_the_tasks_alone(tmp_path, folder):
     write(store, *(scenario_rows(number) for number in range(6, 18)))
     give_tasks(folder, load_pool(store), Wish(("ada",), per_task=1, calibration=0.5, repeats=0))
     assert Counter(slip.kind for slip in folder.slips()) == {"task": 18, "calibration": 3}
+
+
+def test_scenarios_are_repeated_as_tasks_are(tmp_path, folder):
+    store = make_store(tmp_path / "store", 0)
+    write(store, *(scenario_rows(number) for number in range(12)))
+    pool = load_pool(store)
+    give_tasks(folder, pool, Wish(("ada",), per_task=1, calibration=0, repeats=0.25))
+    assert Counter(slip.kind for slip in folder.slips()) == {"task": 12, "repeat": 3}
+    assert {pool[slip.item].kind for slip in folder.slips() if slip.kind == "repeat"} == {"scenario"}
 
 
 def test_a_sample_takes_scenarios_too(tmp_path, folder):

@@ -331,3 +331,11 @@ def test_why_is_told_by_the_id_of_a_scenario(store: Store, notes: Path) -> None:
     story = build_story(store, row["scenario_id"], reread=False)
     assert story.record_id == row["record_id"]
     assert f"accepted as {row['scenario_id']} with draft 1" in render_text(story, full=True)
+
+
+def test_why_does_not_call_a_scenario_that_repeats_another_a_task(store: Store, notes: Path) -> None:
+    worked(started(store, notes, backend(answer(sit()))))
+    first = store.rows("scenarios")[0]["scenario_id"]
+    repeats = next(row for row in store.rows("outcomes") if row["outcome"] == "duplicate")
+    told = render_text(build_story(store, repeats["record_id"], reread=False), full=True)
+    assert f"a duplicate of {first}" in told

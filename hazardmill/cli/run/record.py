@@ -17,7 +17,8 @@ from hazardmill.store_access import open_store
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="Folder for SOURCE/recorded/answers.jsonl.zst; an existing file is replaced.",
+    help="Folder for SOURCE/recorded/answers.jsonl.zst, and scenarios.jsonl.zst of runs that made scenarios; existing "
+    "files are replaced.",
 )
 @store_option
 @json_option
@@ -25,8 +26,8 @@ def record(run_ids: tuple[str, ...], out: Path, store_path: Path | None, as_json
     """Record the answers of runs, to run the same records again without a model.
 
     For every finished record all answers are written, including those of failed drafts and refusals. A run looks
-    them up by record, stage, round, draft, repair turn (a further request after an unusable answer) and the number
-    given with --sample, so it finds them even after a prompt was edited. To run from them, use
+    them up by record, what is made of it, stage, round, draft, repair turn (a further request after an unusable
+    answer) and the number given with --sample, so it finds them even after a prompt was edited. To run from them, use
     `hazardmill run generate --model recorded --recordings FOLDER`.
 
     A child run (see `run resume --child`) has only the answers that it paid for itself, so also name its parents, after

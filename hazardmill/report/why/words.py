@@ -41,7 +41,7 @@ def headline(story: Story) -> str:
         return f"accepted as {'task ' if story.task else ''}{ended.task_id} with draft {ended.drafts}"
     if ended.outcome is Outcome.DUPLICATE:
         first = f", which came first from {story.task.record_id}" if story.task else ""
-        return f"a duplicate of task {ended.task_id}{first}"
+        return f"a duplicate of {'task ' if story.task else ''}{ended.task_id}{first}"
     if ended.outcome is Outcome.PENDING:
         return f"pending: {ended.message}"
     after = f" after {plural(ended.drafts, 'draft')}" if ended.drafts else ""
