@@ -1,0 +1,8 @@
+"""Household tasks planned step by step under safety rules, after the SPOC paper (``docs/household.md``).
+
+| module | what it holds |
+| --- | --- |
+| world_state | what is true of objects in one state |
+| rules | step rules, state rules and sub-goals |
+| monitors | what rules and sub-goals mean for a sequence of states |
+"""
