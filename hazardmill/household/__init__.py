@@ -5,4 +5,5 @@
 | world_state | what is true of objects in one state |
 | rules | step rules, state rules and sub-goals |
 | monitors | what rules and sub-goals mean for a sequence of states |
+| scores | scores of episodes, of runs, and over runs |
 """

@@ -9,6 +9,8 @@ from hazardmill.household.monitors import RuleMonitor
 from hazardmill.household.rules import FlagIs, Rule, Semantics, StepRule
 from hazardmill.household.world_state import ThingState, WorldState
 
+BOTH: tuple[Semantics, ...] = ("paper", "released")
+
 HEATER_RULE = StepRule("SpaceHeater", (FlagIs("on", True),), (FlagIs("on", False),), steps=4)
 """Whatever is switched on is switched off within four steps."""
 

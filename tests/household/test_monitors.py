@@ -19,9 +19,8 @@ from hazardmill.household.rules import (
 )
 from hazardmill.household.world_state import ThingState, WorldState
 
-from .states import HEATER_RULE, changes, follow, heaters, state_of
+from .states import BOTH, HEATER_RULE, changes, follow, heaters, state_of
 
-BOTH: tuple[Semantics, ...] = ("paper", "released")
 OVEN_RULE = StateRule("Oven", (FlagIs("open", True),), (FlagIs("on", True),), (FlagIs("open", False),))
 """While it is open it must not be on."""
 

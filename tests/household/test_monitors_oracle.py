@@ -14,8 +14,7 @@ from hazardmill.household.world_state import WorldState
 
 from .random_traces import as_goal, as_rule, as_states, random_goal, random_rule, random_trace
 from .rule_oracle import Trace, judge_goal, judge_rule, trackings
-
-READINGS: tuple[Semantics, ...] = ("paper", "released")
+from .states import BOTH
 
 
 @pytest.mark.parametrize("traces", [500, pytest.param(10_000, marks=pytest.mark.full)])
@@ -25,11 +24,11 @@ def test_monitors_find_what_the_oracle_finds_on_random_traces(traces: int) -> No
         rng = random.Random(f"trace {seed}")
         trace, rule, goal = random_trace(rng), random_rule(rng), random_goal(rng)
         states = as_states(trace)
-        verdicts = {reading: rule_agrees(trace, states, rule, reading) for reading in READINGS}
+        verdicts = {reading: rule_agrees(trace, states, rule, reading) for reading in BOTH}
         kind = "step" if "steps" in rule else "state"
         counts.update(f"{kind} {verdict} {reading}" for reading, verdict in verdicts.items())
         counts[f"{kind} other verdict"] += verdicts["paper"] != verdicts["released"]
-        met = {reading: goal_agrees(trace, states, goal, reading) for reading in READINGS}
+        met = {reading: goal_agrees(trace, states, goal, reading) for reading in BOTH}
         counts.update(f"goal {value} {reading}" for reading, value in met.items())
         counts["goal other verdict"] += met["paper"] != met["released"]
         counts["goal cooked"] += any(cond[0] == "cooked by" for cond in goal["conditions"]) and met["paper"]
