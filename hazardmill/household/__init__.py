@@ -3,7 +3,9 @@
 | module | what it holds |
 | --- | --- |
 | world_state | what is true of objects in one state |
+| object_kinds | classes of objects with their properties |
 | rules | step rules, state rules and sub-goals |
 | monitors | what rules and sub-goals mean for a sequence of states |
 | scores | scores of episodes, of runs, and over runs |
+| spoc_format | SPOC's task files |
 """

@@ -6,20 +6,7 @@ import copy
 import random
 from typing import Any
 
-from hazardmill.household.rules import (
-    Condition,
-    Contains,
-    CookedBy,
-    FilledWith,
-    FlagIs,
-    GoalCondition,
-    IsIn,
-    NotOn,
-    Rule,
-    StateRule,
-    StepRule,
-    SubGoal,
-)
+from hazardmill.household import rules
 from hazardmill.household.world_state import ThingState, WorldState
 
 from .rule_oracle import Cond, State, Trace
@@ -108,33 +95,33 @@ def as_states(trace: Trace) -> list[WorldState]:
     return [{thing["name"]: ThingState(**thing) for thing in state} for state in trace]
 
 
-def as_rule(rule: dict[str, Any]) -> Rule:
+def as_rule(rule: dict[str, Any]) -> rules.Rule:
     trigger, resolution = _conditions(rule["trigger"]), _conditions(rule["resolution"])
     if "steps" in rule:
-        return StepRule(rule["kind"], trigger, resolution, rule["steps"])
-    return StateRule(rule["kind"], trigger, _conditions(rule["avoid"]), resolution)
+        return rules.StepRule(rule["kind"], trigger, resolution, rule["steps"])
+    return rules.StateRule(rule["kind"], trigger, _conditions(rule["avoid"]), resolution)
 
 
-def as_goal(goal: dict[str, Any]) -> SubGoal:
-    return SubGoal(goal["kind"], tuple(_goal_condition(cond) for cond in goal["conditions"]))
+def as_goal(goal: dict[str, Any]) -> rules.SubGoal:
+    return rules.SubGoal(goal["kind"], tuple(_goal_condition(cond) for cond in goal["conditions"]))
 
 
-def _conditions(conds: list[Cond]) -> tuple[Condition, ...]:
+def _conditions(conds: list[Cond]) -> tuple[rules.Condition, ...]:
     return tuple(_condition(cond) for cond in conds)
 
 
-def _goal_condition(cond: Cond) -> GoalCondition:
+def _goal_condition(cond: Cond) -> rules.GoalCondition:
     if cond[0] == "not on":
-        return NotOn(tuple(cond[1]))
-    return CookedBy(cond[1]) if cond[0] == "cooked by" else _condition(cond)
+        return rules.NotOn(tuple(cond[1]))
+    return rules.CookedBy(cond[1]) if cond[0] == "cooked by" else _condition(cond)
 
 
-def _condition(cond: Cond) -> Condition:
+def _condition(cond: Cond) -> rules.Condition:
     match cond:
         case ["flag", flag, value]:
-            return FlagIs(flag, value)
+            return rules.FlagIs(flag, value)
         case ["liquid", liquid]:
-            return FilledWith(liquid)
+            return rules.FilledWith(liquid)
         case ["contains", kinds]:
-            return Contains(tuple(kinds))
-    return IsIn(tuple(cond[1]))
+            return rules.Contains(tuple(kinds))
+    return rules.IsIn(tuple(cond[1]))

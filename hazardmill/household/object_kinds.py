@@ -1,0 +1,96 @@
+"""Classes of household objects: those of the simulator AI2-THOR, with what can be done to each, and names in English.
+
+Properties follow the table of object types in the documentation of iTHOR; names in English are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Property: TypeAlias = Literal[
+    "pickable", "receptacle", "openable", "toggleable", "sliceable", "fillable", "breakable", "dirtyable", "cookable"
+]
+
+_LETTERS: Final[Mapping[str, Property]] = {
+    "p": "pickable",
+    "r": "receptacle",
+    "o": "openable",
+    "t": "toggleable",
+    "s": "sliceable",
+    "f": "fillable",
+    "b": "breakable",
+    "d": "dirtyable",
+    "c": "cookable",
+}
+"""The letters of the table below."""
+
+_TABLE: Final = """
+AlarmClock p; AluminumFoil p; Apple ps; AppleSliced p; ArmChair r; BaseballBat p; BasketBall p; Bathtub r;
+BathtubBasin r; Bed rd; Blinds o; Book po; Boots p; Bottle pfb; Bowl prfbd; Box pro; Bread ps; BreadSliced pc;
+ButterKnife p; Cabinet ro; Candle pt; CD p; CellPhone ptb; Chair r; Cloth pd; CoffeeMachine rt; CoffeeTable r;
+CounterTop r; CreditCard p; Cup prfbd; Curtains; Desk r; DeskLamp t; Desktop; DiningTable r; DishSponge p; DogBed r;
+Drawer ro; Dresser r; Dumbbell p; Egg psb; EggCracked pc; Faucet t; Floor r; FloorLamp t; Footstool pr; Fork p;
+Fridge ro; GarbageBag; GarbageCan r; HandTowel p; HandTowelHolder r; HousePlant f; Kettle pof; KeyChain p; Knife p;
+Ladle p; Laptop potb; LaundryHamper ro; Lettuce ps; LettuceSliced p; LightSwitch t; Microwave rot; Mirror bd;
+Mug prfbd; Newspaper p; Ottoman r; Painting; Pan prd; PaperTowelRoll p; Pen p; Pencil p; PepperShaker p; Pillow p;
+Plate prbd; Plunger p; Poster; Pot prfd; Potato psc; PotatoSliced pc; RemoteControl p; RoomDecor; Safe ro; SaltShaker p;
+ScrubBrush p; Shelf r; ShelvingUnit; ShowerCurtain o; ShowerDoor ob; ShowerGlass b; ShowerHead t; SideTable r; Sink r;
+SinkBasin r; SoapBar p; SoapBottle p; Sofa r; Spatula p; Spoon p; SprayBottle p; Statue pb; Stool r; StoveBurner rt;
+StoveKnob t; TVStand r; TableTopDecor p; TargetCircle; TeddyBear p; Television tb; TennisRacket p; TissueBox p;
+Toaster rt; Toilet ro; ToiletPaper p; ToiletPaperHanger r; Tomato ps; TomatoSliced p; Towel p; TowelHolder r;
+VacuumCleaner; Vase pfb; Watch p; WateringCan pf; Window b; WineBottle pfb
+"""
+
+_OTHER_NAMES: Final = """
+Bathtub: bath, tub; BathtubBasin: bathtub, bath, tub; Bottle: water bottle; CD: disc; CellPhone: phone, mobile phone,
+smartphone; CoffeeMachine: coffee maker; CoffeeTable: table; CounterTop: counter, kitchen counter; CreditCard: card;
+Cup: glass; DeskLamp: lamp, light; DiningTable: table; DishSponge: sponge; EggCracked: egg; Faucet: tap, water tap;
+FloorLamp: lamp, light; Fridge: refrigerator; GarbageCan: bin, trash can, trash bin, garbage bin, trash; HandTowel:
+towel; HousePlant: plant; KeyChain: key, keys; Laptop: notebook computer; LightSwitch: light; Pan: frying pan;
+PepperShaker: pepper; RemoteControl: remote; SaltShaker: salt; ShowerHead: shower; SideTable: table; SinkBasin: sink,
+basin; Sink: basin; SoapBar: soap, bar of soap; SoapBottle: soap; Sofa: couch; SprayBottle: spray; StoveBurner: stove,
+burner; StoveKnob: stove, knob; TVStand: tv stand; Television: tv
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectKind:
+    """A class of objects.
+
+    Attributes:
+        name: Its name, such as ``CounterTop``.
+        properties: What its objects are and what can be done to them.
+        words: What a text may call them, in lower case and the singular, such as ``counter top`` and ``counter``. A
+            slice may be called by what it was cut from.
+    """
+
+    name: str
+    properties: frozenset[Property]
+    words: tuple[str, ...]
+
+
+def _read_tables() -> dict[str, ObjectKind]:
+    other_names: dict[str, list[str]] = {}
+    for entry in " ".join(_OTHER_NAMES.split()).split("; "):
+        name, _, said = entry.partition(": ")
+        other_names[name] = said.split(", ")
+    kinds = {}
+    for entry in _TABLE.split(";"):
+        name, *letters = entry.split()
+        spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Sliced")).lower()
+        words = dict.fromkeys((spaced, spaced.replace(" ", ""), *other_names.get(name, ())))
+        kinds[name] = ObjectKind(name, frozenset(_LETTERS[each] for each in "".join(letters)), tuple(words))
+    return kinds
+
+
+KINDS: Final[Mapping[str, ObjectKind]] = _read_tables()
+"""All classes by their names."""
+
+COOKING_APPLIANCES: Final = ("StoveBurner", "Microwave", "Toaster")
+"""The classes that cook what is in or on them while they are on."""
+
+SLICING_TOOLS: Final = ("Knife", "ButterKnife")
+"""The classes that slice."""
