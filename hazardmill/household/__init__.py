@@ -8,4 +8,5 @@
 | monitors | what rules and sub-goals mean for a sequence of states |
 | scores | scores of episodes, of runs, and over runs |
 | spoc_format | SPOC's task files |
+| recorded_traces | states that a simulator recorded |
 """
