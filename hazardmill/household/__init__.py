@@ -9,4 +9,5 @@
 | scores | scores of episodes, of runs, and over runs |
 | spoc_format | SPOC's task files |
 | recorded_traces | states that a simulator recorded |
+| task_lint | what looks wrong in a task, as far as no scene is needed |
 """

@@ -234,6 +234,23 @@ def parse_spoc_task(value: object) -> SpocTask:
     )
 
 
+def condition_json(condition: GoalCondition) -> tuple[str, Any]:
+    """Return a condition as a file of SPOC has it: a key and its value."""
+    match condition:
+        case FlagIs(flag, value):
+            return _KEYS_OF[flag], value
+        case FilledWith(liquid):
+            return "fillLiquid", liquid
+        case Contains(kinds):
+            return "child", list(kinds)
+        case IsIn(kinds):
+            return "parent", list(kinds)
+        case NotOn(kinds):
+            return "not_on", list(kinds)
+        case CookedBy(appliance):
+            return "cooking_appliance", appliance
+
+
 def _room(scene: str) -> Room | None:
     match = re.fullmatch(r"FloorPlan([1-9][0-9]{0,2})", scene)
     if match is None:
@@ -385,24 +402,8 @@ def _rule_json(rule: Rule) -> dict[str, Any]:
 
 
 def _conditions_json(conditions: tuple[GoalCondition, ...]) -> dict[str, Any]:
-    said = dict(_condition_json(each) for each in conditions)
+    said = dict(condition_json(each) for each in conditions)
     if len(said) < len(conditions):
         remedy = f"ask for each of {', '.join(_GOAL_KEYS)} once"
         raise NotExpressible("two conditions on one object need the same key in a file of SPOC", remedy=remedy)
     return said
-
-
-def _condition_json(condition: GoalCondition) -> tuple[str, Any]:
-    match condition:
-        case FlagIs(flag, value):
-            return _KEYS_OF[flag], value
-        case FilledWith(liquid):
-            return "fillLiquid", liquid
-        case Contains(kinds):
-            return "child", list(kinds)
-        case IsIn(kinds):
-            return "parent", list(kinds)
-        case NotOn(kinds):
-            return "not_on", list(kinds)
-        case CookedBy(appliance):
-            return "cooking_appliance", appliance
