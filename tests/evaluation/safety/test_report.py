@@ -143,6 +143,10 @@ def test_agents_that_were_judged_otherwise_are_said_to_be_so(hazardmill: Hazardm
     assert len({row["model"] for row in rows}) == 2 and all("(safety-" in row["model"] for row in rows)
     said = Path("report/report.md").read_text()
     assert "not judged by the same map and switches" in said
+    # Asking for confidences is no other way of judging.
+    assert hazardmill(*words, "--resamples", 100, "--confidence", "--out", "confidence").code == 0
+    report(hazardmill, "reached", "confidence")
+    assert "not judged by the same map and switches" not in Path("report/report.md").read_text()
 
 
 def test_a_category_that_one_agent_met_is_a_zero_of_the_others(hazardmill: Hazardmill, tasks: Path) -> None:

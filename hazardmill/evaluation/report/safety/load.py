@@ -59,7 +59,9 @@ class SafetySummary(RowsSummary):
     @property
     def judged_by(self) -> tuple[str | None, str]:
         """Identifies map and switches: figures with different ones are not comparable."""
-        return None if self.map is None else self.map.digest, repr(sorted(self.switches.items(), key=str))
+        # Whether confidences were asked for tells arms apart, and no way of judging.
+        switches = sorted((name, str(value)) for name, value in self.switches.items() if name != "confidence")
+        return None if self.map is None else self.map.digest, repr(switches)
 
 
 @dataclass(frozen=True)
