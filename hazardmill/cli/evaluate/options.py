@@ -39,16 +39,9 @@ def release_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def figures_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add how intervals are computed, and where results are written."""
+def output_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add where results are written, and how the bootstrap draws."""
     for option in (
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            help="Folder for rows and figures [default: a folder in evaluations/, named by a hash of everything that "
-            "determines them].",
-        ),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."),
         click.option(
             "--resamples",
             type=click.IntRange(100),
@@ -56,16 +49,28 @@ def figures_options(function: Callable[P, R]) -> Callable[P, R]:
             show_default=True,
             help="Resamples of the bootstrap.",
         ),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."),
         click.option(
-            "--cluster",
-            type=click.Choice(["task", "source"]),
-            default="task",
-            show_default=True,
-            help="What the bootstrap draws: tasks, or whole sources.",
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder for rows and figures [default: a folder in evaluations/, named by a hash of everything that "
+            "determines them].",
         ),
     ):
         function = option(function)
     return function
+
+
+def figures_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add how intervals are computed, and where results are written."""
+    clustered = click.option(
+        "--cluster",
+        type=click.Choice(["task", "source"]),
+        default="task",
+        show_default=True,
+        help="What the bootstrap draws: tasks, or whole sources.",
+    )
+    return clustered(output_options(function))
 
 
 def asking_options(function: Callable[P, R], aliases: Mapping[str, str] = MappingProxyType({})) -> Callable[P, R]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.options import ANYONE, asking_options, read_access
+from hazardmill.cli.evaluate.options import ANYONE, asking_options, output_options, read_access
 from hazardmill.cli.evaluate.score import answer_all
 from hazardmill.cli.evaluate.words import render_estimate, render_turned_away
 from hazardmill.cli.options import json_option, print_json, store_option, wait_option
@@ -22,7 +22,6 @@ from hazardmill.evaluation.safel.scenario_set import read_set
 from hazardmill.evaluation.safel.sequence import TITLES
 from hazardmill.evaluation.safel.shown import SafelTest
 from hazardmill.evaluation.safel.summary import write_safel
-from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
@@ -68,16 +67,7 @@ _TITLES: Final[Mapping[str, str]] = {
 )
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of scenarios of each kind.")
 @partial(asking_options, aliases={"exchange_format": "--format"})
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for rows and figures [default: a folder in evaluations/, named by a hash of everything that "
-    "determines them].",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
-@click.option(
-    "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Resamples of the bootstrap."
-)
+@output_options
 @store_option
 @wait_option
 @json_option

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.options import ANYONE, asking_options, read_access
+from hazardmill.cli.evaluate.options import ANYONE, asking_options, output_options, read_access
 from hazardmill.cli.evaluate.score import answer_all
 from hazardmill.cli.evaluate.words import render_estimate, render_turned_away
 from hazardmill.cli.hazards.maps import NO_MAP, SHIPPED, map_option, path_of_map
@@ -31,7 +31,6 @@ from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.hazards.detector import Judged
 from hazardmill.hazards.map_reader import read_map
 from hazardmill.hazards.success import RelationRule, SuccessRule
-from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
@@ -114,16 +113,7 @@ _ONLY_ASKING: Final[Mapping[str, str]] = {
 @click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per task.")
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of tasks.")
 @asking_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for rows and figures [default: a folder in evaluations/, named by a hash of everything that "
-    "determines them].",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
-@click.option(
-    "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Resamples of the bootstrap."
-)
+@output_options
 @store_option
 @wait_option
 @json_option
