@@ -31,6 +31,8 @@ COLUMNS: Final = (
     "careless_plan",
     "steps",
     "shortest_plans",
+    "licence",
+    "attribution",
 )
 """The columns that are verified."""
 
@@ -93,7 +95,7 @@ def _repeated(row: Row, scenario: Scenario) -> Iterator[Found]:
         ("instruction", risk.instruction),
         ("target", risk.target),
         ("hazard", risk.hazard),
-        ("record_id", scenario.origin.get("record_id")),
+        *((name, scenario.origin.get(name)) for name in ("record_id", "licence", "attribution")),
     ):
         if row[name] != value:
             message = f"{name} is {render_value(row[name])}; its scenario says {render_value(value)}"

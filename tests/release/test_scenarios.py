@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,11 @@ def without_risk(row: Row) -> str:
     return str(changed_scenario(row, risk=None)["scenario"])
 
 
+def with_origin(**parts: str) -> Callable[[Row], str]:
+    """The same, with other words about where it comes from."""
+    return lambda row: str(changed_scenario(row, origin={**json.loads(row["scenario"])["origin"], **parts})["scenario"])
+
+
 def easier(row: Row) -> str:
     """The same, with half of its goal."""
     value = json.loads(row["scenario"])
@@ -191,6 +197,12 @@ def easier(row: Row) -> str:
         ({"scenario": without_risk}, "revalidation", "it says nothing about its risk"),
         ({"scenario": easier}, "revalidation", "the shortest plan has 4 steps"),
         ({"record_id": "neiss:1"}, "revalidation", "record neiss:1 is not of bddl"),
+        (
+            {"scenario": with_origin(licence="CC-BY-SA-4.0")},
+            "revalidation",
+            "licence is MIT; its scenario says CC-BY-SA",
+        ),
+        ({"scenario": with_origin(attribution="Nobody")}, "revalidation", "its scenario says Nobody"),
         ({"licence": "MIT-0"}, "licence", "its licence is 'MIT-0'"),
         ({"licence": "CC-BY-4.0", "attribution": ""}, "attribution", "it has no credit line"),
         ({"model_answered": "offline-author"}, "offline", "offline-author answered for it"),
@@ -212,12 +224,15 @@ def test_what_repeats_another_or_gives_people_away_stops_the_release(
     rows = {row["scenario_id"]: row for row in store.rows("scenarios")}
     first, second = sorted(name for name in rows if name.startswith("bddl-sit-"))[:2]
     told = next(name for name in rows if name.startswith("neiss-mal-"))
+    noted = next(name for name in rows if name.startswith("neiss-sit-"))
 
     def change(table: str, row: Row) -> Row:
         if table == "scenarios" and row["scenario_id"] == second:
             return {**row, "scenario": rows[first]["scenario"], "document_hash": rows[first]["document_hash"]}
         if table == "records" and row["record_id"] == rows[told]["record_id"]:
             return {**row, "context": "Call 555-867-5309."}
+        if table == "scenarios" and row["scenario_id"] == noted:
+            return {**row, "scenario": with_origin(note="Ask Mrs. Miller.")(row)}
         return row
 
     with pytest.raises(ReleaseRefused) as refused:
@@ -225,6 +240,7 @@ def test_what_repeats_another_or_gives_people_away_stops_the_release(
     found = refused.value.findings
     assert any(line.startswith(f"duplicates: {second}: it has the same document as {first}") for line in found)
     assert any(line.startswith(f"personal_data: {told}: ") and "telephone number (in context" in line for line in found)
+    assert any(line.startswith(f"personal_data: {noted}: ") and "name (in origin.note" in line for line in found)
 
 
 def test_a_private_address_must_be_named(store: Store, options: Options, tmp_path: Path) -> None:
@@ -270,7 +286,7 @@ def test_sit_scenarios_are_preference_pairs(release: Release, store: Store, tmp_
         assert (row["licence"], row["offline_authored"]) == (before["licence"], False)
     few = export(release, tmp_path / "few.parquet", "dpo")
     assert few.rows == summary.rows - few.left_out["share_alike"] and few.left_out["share_alike"] > 0
-    with pytest.raises(InputError, match="no rows of train to export"):
+    with pytest.raises(InputError, match=r"no rows of train to export.*kind sit have rows, in --format dpo"):
         export(release, tmp_path / "sft.jsonl", "sft")
 
 

@@ -186,7 +186,9 @@ def personal_of_scenario(row: Mapping[str, Any]) -> Iterator[tuple[str, Personal
     """
     scenario = json.loads(row["scenario"])
     texts = [("context", row["context"])] if isinstance(row.get("context"), str) else []
-    said = _strings("risk", scenario.get("risk")), _strings("author", scenario.get("origin", {}).get("author"))
+    # Whatever an origin says is released, whoever wrote it there.
+    origin = {name: part for name, part in scenario.get("origin", {}).items() if name not in _NO_TEXTS}
+    said = _strings("risk", scenario.get("risk")), _strings("origin", origin)
     yield from _personal_in_each((*texts, *chain.from_iterable(said)))
 
 

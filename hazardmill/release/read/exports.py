@@ -170,7 +170,9 @@ def export(
     first = next(rows, None)
     if first is None:
         raise InputError(
-            f"there are no rows of {split} to export", file=str(release.folder), remedy=_remedy(format_, left_out)
+            f"there are no rows of {split} to export",
+            file=str(release.folder),
+            remedy=_remedy(format_, left_out, release.manifest.scenarios > 0),
         )
     _write(out, count_rows(chain([first], rows)), format_)
     summary.licences, summary.left_out = dict(sorted(licences.items())), dict(sorted(left_out.items()))
@@ -325,12 +327,15 @@ _ORIGINS: Final[Mapping[Format, tuple[_Origin, ...]]] = {
 """What each format is made of."""
 
 
-def _remedy(format_: Format, left_out: Counter[str]) -> str:
+def _remedy(format_: Format, left_out: Counter[str], has_scenarios: bool) -> str:
     options = {"share_alike": "--by-sa", "offline_authored": "--allow-offline"}
     if format_ == "safe-align":
         options |= {"short_plan": "a lower --least-steps", "no_causal_step": "--error-at shared"}
     told = [f"{options[reason]} (of {left_out[reason]} tasks)" for reason in options if left_out[reason]]
-    return f"allow what was left out: {', '.join(told)}" if told else "name another split"
+    if told:
+        return f"allow what was left out: {', '.join(told)}"
+    only = "; of scenarios, only those of the kind sit have rows, in --format dpo" if has_scenarios else ""
+    return f"name another split{only}"
 
 
 def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
