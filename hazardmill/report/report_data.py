@@ -88,9 +88,9 @@ class ReportData:
         """The most important figures, each with its caption."""
         return [
             (count(self.funnel.total.records), "records"),
-            (count(self.cost.accepted), "accepted tasks"),
+            (count(self.cost.accepted), f"accepted {tables.made_in_words(self.funnel, plural=True)}"),
             (share(self.funnel.total.share_accepted), "of finished records accepted"),
-            (usd_per_task(self.cost), "USD per validated task"),
+            (usd_per_task(self.cost), f"USD per validated {tables.made_in_words(self.funnel)}"),
         ]
 
     @property

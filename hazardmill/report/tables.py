@@ -133,6 +133,12 @@ def _only_seeds(funnel: Funnel) -> bool:
     return bool(funnel.scenarios + funnel.dialogues) and not funnel.tasks
 
 
+def made_in_words(funnel: Funnel, *, plural: bool = False) -> str:
+    """Return what was made of the records: ``task``, ``scenario`` or ``task or scenario``, or these in the plural."""
+    made = [noun for noun, number in (("task", funnel.tasks), ("scenario", funnel.scenarios)) if number] or ["task"]
+    return " and ".join(f"{noun}s" for noun in made) if plural else " or ".join(made)
+
+
 def _dangers_in_words(funnel: Funnel) -> str:
     """Return what drafts are written for: dangers, or the seeds of scenarios and dialogues."""
     has_seeds = bool(funnel.scenarios + funnel.dialogues)

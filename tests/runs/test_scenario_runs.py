@@ -21,7 +21,8 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.funnel import funnel
-from hazardmill.report.tables import funnel_table
+from hazardmill.report.report_data import gather
+from hazardmill.report.tables import funnel_table, made_in_words
 from hazardmill.report.tables import notes as notes_on
 from hazardmill.report.why.build import build_story
 from hazardmill.report.why.render_text import render_text
@@ -323,6 +324,11 @@ def test_the_funnel_and_the_price_of_scenarios_add_up(store: Store, notes: Path)
     assert spent.accepted == 6 and list(spent.by_stage) == ["author", "judge", "classify"]
     assert notes_on(counted) == ["The funnel adds up."]
     assert funnel_table(counted).rows[3][0] == "seeds"
+    captions = [caption for _, caption in store.query(lambda views: gather(views, ["run"])).headline]
+    assert "accepted scenarios" in captions and "USD per validated scenario" in captions
+    both = counted.model_copy(update={"tasks": 1})
+    assert made_in_words(both) == "task or scenario"
+    assert made_in_words(both, plural=True) == "tasks and scenarios"
 
 
 def test_why_is_told_by_the_id_of_a_scenario(store: Store, notes: Path) -> None:
