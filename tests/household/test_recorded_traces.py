@@ -206,6 +206,12 @@ def test_an_episode_that_is_wrong_is_refused_once_and_the_others_are_read(lines:
     assert wrong == [message]
 
 
+def test_of_an_episode_in_which_much_is_wrong_the_first_error_is_given(tmp_path: Path) -> None:
+    good, wrong = read(tmp_path, line(0), line(2), "{", "[]", line(3), line(0, episode="other"))
+    assert [trace.episode_id for trace in good] == ["other"]
+    assert wrong == [BAD["gap"][1]]
+
+
 def test_an_episode_that_comes_again_is_refused(tmp_path: Path) -> None:
     good, wrong = read(tmp_path, line(0), line(0, episode="other"), line(1), line(2))
     assert [trace.episode_id for trace in good] == ["one", "other"]

@@ -129,6 +129,17 @@ def test_a_knife_is_the_tool_of_a_task_with_slices() -> None:
     ]
 
 
+def test_another_receptacle_explains_what_is_not_named_and_what_is_not_used() -> None:
+    assert findings(with_text("Put the tomato on the counter top.")) == [
+        ("other_receptacle", "the instruction puts the tomato in or on the counter top, and the goal Fridge")
+    ]
+
+
+def test_a_receptacle_of_another_clause_is_not_where_the_object_is_put() -> None:
+    task = with_goal(object_name="Drawer", isOpen=True)
+    assert findings(task | {"instruction": "Move the tomato, go to the drawer, open it, and use the fridge."}) == []
+
+
 def test_a_place_in_the_goal_may_be_said_from_either_side() -> None:
     task = with_goal(object_name="Drawer", child=["Fork"])
     right = "Put the tomato in the fridge and the fork in the drawer. "
