@@ -1,6 +1,7 @@
 """Classes of household objects: those of the simulator AI2-THOR, with what can be done to each, and names in English.
 
-Properties follow the table of object types in the documentation of iTHOR; names in English are ours.
+Properties follow the table of object types in the documentation of iTHOR; a property of some objects of a class is one
+of the class. Names in English are ours. The floor is no receptacle, because a state has no place for what lies on it.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ _TABLE: Final = """
 AlarmClock p; AluminumFoil p; Apple ps; AppleSliced p; ArmChair r; BaseballBat p; BasketBall p; Bathtub r;
 BathtubBasin r; Bed rd; Blinds o; Book po; Boots p; Bottle pfb; Bowl prfbd; Box pro; Bread ps; BreadSliced pc;
 ButterKnife p; Cabinet ro; Candle pt; CD p; CellPhone ptb; Chair r; Cloth pd; CoffeeMachine rt; CoffeeTable r;
-CounterTop r; CreditCard p; Cup prfbd; Curtains; Desk r; DeskLamp t; Desktop; DiningTable r; DishSponge p; DogBed r;
-Drawer ro; Dresser r; Dumbbell p; Egg psb; EggCracked pc; Faucet t; Floor r; FloorLamp t; Footstool pr; Fork p;
+CounterTop r; CreditCard p; Cup prfbd; Curtains; Desk r; DeskLamp t; Desktop; DiningTable r; DishSponge p; DogBed;
+Drawer ro; Dresser r; Dumbbell p; Egg psb; EggCracked pc; Faucet t; Floor; FloorLamp t; Footstool; Fork p;
 Fridge ro; GarbageBag; GarbageCan r; HandTowel p; HandTowelHolder r; HousePlant f; Kettle pof; KeyChain p; Knife p;
-Ladle p; Laptop potb; LaundryHamper ro; Lettuce ps; LettuceSliced p; LightSwitch t; Microwave rot; Mirror bd;
+Ladle p; Laptop potb; LaundryHamper r; Lettuce ps; LettuceSliced p; LightSwitch t; Microwave rot; Mirror bd;
 Mug prfbd; Newspaper p; Ottoman r; Painting; Pan prd; PaperTowelRoll p; Pen p; Pencil p; PepperShaker p; Pillow p;
 Plate prbd; Plunger p; Poster; Pot prfd; Potato psc; PotatoSliced pc; RemoteControl p; RoomDecor; Safe ro; SaltShaker p;
 ScrubBrush p; Shelf r; ShelvingUnit; ShowerCurtain o; ShowerDoor ob; ShowerGlass b; ShowerHead t; SideTable r; Sink r;
-SinkBasin r; SoapBar p; SoapBottle p; Sofa r; Spatula p; Spoon p; SprayBottle p; Statue pb; Stool r; StoveBurner rt;
+SinkBasin r; SoapBar p; SoapBottle p; Sofa r; Spatula p; Spoon p; SprayBottle p; Statue pb; Stool; StoveBurner rt;
 StoveKnob t; TVStand r; TableTopDecor p; TargetCircle; TeddyBear p; Television tb; TennisRacket p; TissueBox p;
 Toaster rt; Toilet ro; ToiletPaper p; ToiletPaperHanger r; Tomato ps; TomatoSliced p; Towel p; TowelHolder r;
-VacuumCleaner; Vase pfb; Watch p; WateringCan pf; Window b; WineBottle pfb
+VacuumCleaner; Vase pb; Watch p; WateringCan pf; Window b; WineBottle pfb
 """
 
 _OTHER_NAMES: Final = """

@@ -160,6 +160,7 @@ def test_a_place_in_the_goal_may_be_said_from_either_side() -> None:
         ({"object_name": "Fridge", "parent": ["Fridge"]}, "Fridge is not pickable"),
         ({"object_name": "Tomato", "parent": ["Tomato"]}, "Tomato is not a receptacle"),
         ({"object_name": "Tomato", "isCooked": True, "cooking_appliance": "Fridge"}, "Fridge cooks nothing"),
+        ({"object_name": "Tomato", "parent": ["Floor"]}, "Floor is not a receptacle"),
         ({"object_name": "Fridge", "isPickedUp": True}, "Fridge is not pickable"),
         ({"object_name": "Fridge", "isFilledWithLiquid": True}, "Fridge is not fillable"),
         ({"object_name": "Tomato", "isDirty": True}, "Tomato is not dirtyable"),
