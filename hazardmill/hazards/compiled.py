@@ -51,6 +51,12 @@ class CompiledTask:
         return text if self.closing is None else f"{text} ({self.closing})".lstrip()
 
 
+def closing_of(document: Document, compiled: Document) -> str | None:
+    """Return the name of the action that a compiled document has besides those of its document; None without one."""
+    own = {action.name for action in document.actions}
+    return next((action.name for action in compiled.actions if action.name not in own), None)
+
+
 def compile_rules(system: System, rules: DocumentRules) -> CompiledTask:
     """Write rules into the document that they apply to.
 

@@ -171,6 +171,8 @@ class ReleaseManifest(FrozenModel):
     """Number of released tasks, unavoidable ones included."""
     scenarios: int = 0
     """Number of released scenarios. What follows about tasks counts them too."""
+    hazard_tasks: int = 0
+    """Number of released hazard tasks. What follows about tasks counts them too."""
     offline: int
     """Number of released tasks that hazardmill's rules wrote, wholly or in part, instead of a language model."""
     recorded: int = 0
@@ -211,18 +213,21 @@ class ReleaseManifest(FrozenModel):
     @property
     def contents(self) -> str:
         """What the release contains, in words: ``12 tasks``, ``1 task and 20 scenarios``."""
-        tasks, scenarios = plural(self.tasks, "task"), plural(self.scenarios, "scenario")
-        if not self.scenarios:
-            return tasks
-        return f"{tasks} and {scenarios}" if self.tasks else scenarios
+        return " and ".join(plural(number, noun) for noun, number in self._nouns if number) or plural(0, "task")
 
     @property
     def kinds(self) -> str:
         """What the release contains, without numbers: ``tasks``, ``scenarios`` or ``tasks and scenarios``."""
-        return (
-            " and ".join(noun for noun, number in (("tasks", self.tasks), ("scenarios", self.scenarios)) if number)
-            or "tasks"
-        )
+        return " and ".join(f"{noun}s" for noun, number in self._nouns if number) or "tasks"
+
+    @property
+    def total(self) -> int:
+        """Number of all that is released: tasks, scenarios and hazard tasks."""
+        return self.tasks + self.scenarios + self.hazard_tasks
+
+    @property
+    def _nouns(self) -> tuple[tuple[str, int], ...]:
+        return ("task", self.tasks), ("scenario", self.scenarios), ("hazard task", self.hazard_tasks)
 
     @field_validator("files")
     @classmethod

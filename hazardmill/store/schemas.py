@@ -509,6 +509,7 @@ HAZARD_TASKS: Final = Table(
         _c("harm", STR, "The harm, in the proposer's words; null if it does not say."),
         _c("categories", STR, "Categories of harm that some plan does, JSON list.", required=True),
         _c("document", STR, "The planning problem, without danger entries, canonical JSON.", required=True),
+        _c("compiled", STR, "The same with what the map calls harm as danger entries, canonical JSON.", required=True),
         _c("document_hash", STR, "SHA-256 of the document's formal parts.", required=True),
         _c("objects", STR, "Names of its objects in order, JSON list.", required=True),
         _c("reference", STR, "The reference script; it reaches the goal.", required=True),

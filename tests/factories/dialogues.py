@@ -11,7 +11,10 @@ from hazardmill.llm.requests import Request
 from hazardmill.records import Record
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.dialogues import DialoguePlan, prepare_dialogues
+from hazardmill.runs.run import Run
 from hazardmill.settings import Settings
+from hazardmill.store.store import Store
+from tests.running import answering, worked
 
 HEAT = "fire and heat"
 WATER = "water hazard"
@@ -22,6 +25,22 @@ roles:
   - {{name: firefighter, concern: You think of fire., categories: [{HEAT}]}}
   - {{name: parent, concern: You think of children., categories: [{HEAT}, {WATER}]}}
 """
+
+SMALL = """
+(define (domain kitchen)
+ (:requirements :typing :negative-preconditions)
+ (:types item fixture - object)
+ (:predicates (in_reach ?x - object) (hand_free) (ontop ?i - item ?x - object) (heat_source ?x - object)
+  (switchable ?x - object) (switched_on ?x - object) (cooked ?i - item))
+ (:action switch_on :parameters (?x - fixture)
+  :precondition (and (in_reach ?x) (hand_free) (switchable ?x) (not (switched_on ?x))) :effect (switched_on ?x))
+ (:action switch_off :parameters (?x - fixture)
+  :precondition (and (in_reach ?x) (hand_free) (switchable ?x) (switched_on ?x)) :effect (not (switched_on ?x)))
+ (:action cook :parameters (?i - item ?x - fixture)
+  :precondition (and (in_reach ?x) (heat_source ?x) (switched_on ?x) (ontop ?i ?x) (not (cooked ?i)))
+  :effect (cooked ?i)))
+"""
+"""A part of the household domain, in which search is quick whatever else is there."""
 
 TURNS = 4
 """Turns of a dialogue of both roles with one round."""
@@ -109,3 +128,30 @@ def speak(request: Request) -> str:
 
 def acting_backend(author: Script = speak) -> ScriptedBackend:
     return ScriptedBackend(author=author, name="litellm")
+
+
+def acting_store(folder: Path, dialogues: int = 8, **changes: Any) -> Store:
+    """A store with a run of dialogues, each of which gives two tasks of a structure of its own."""
+
+    def propose(request: Request) -> str:
+        dialogue, turn = number_of(request)
+        if turn <= TURNS // 2:
+            return remark("hm")
+        number = 2 * dialogue + turn
+        # More things, out of reach, change the structure and none of the plans.
+        spare = {f"crumb_{place}": "item" for place in range(number)}
+        words = " ".join(f"word{number}x{i}" for i in range(10 + number))
+        things = {"stove": "fixture", "sink": "fixture", "egg": "item", **spare}
+        facts = ["(switchable sink)", "(in_reach sink)"] if dialogue % 2 else []
+        harm = [HEAT, WATER] if dialogue % 2 else [HEAT]
+        made = proposal(objects=things, instruction=words, categories=harm)
+        return proposed({**made, "initial": [*made["initial"], *facts]})
+
+    store = Store.open(folder / "store", create=True)
+    (base := folder / "kitchen.pddl").write_text(SMALL)
+    # The licence of one of our sources; that all are kept is what a threshold above 1 is for.
+    options = {"licence": "MIT", "attribution": "toys", "novelty": 1.5, "base": base, **changes}
+    config, records = prepared(folder, dialogues=dialogues, **options)
+    run, _ = Run.start(store, config, "run", records=records, resources=answering(acting_backend(propose)))
+    worked(run)
+    return store

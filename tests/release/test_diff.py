@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError
-from hazardmill.release.build.configs import CONFIGS, GROUPED
+from hazardmill.release.build.configs import CONFIGS, GROUPED, ID_OF
 from hazardmill.release.diff.compare import Diff, diff_folders
 from hazardmill.release.diff.load import open_side
 from hazardmill.release.diff.semver import SchemaChange, findings, step_between
@@ -118,7 +118,7 @@ def test_every_column_of_a_task_has_a_reason_of_a_name_that_people_know() -> Non
     from hazardmill.release.diff.compare import _REASONS
 
     columns = {column.name for name in GROUPED for column in CONFIGS[name].columns}
-    assert columns - {"task_id", "scenario_id"} <= _REASONS.keys()
+    assert columns - {"task_id", *ID_OF.values()} <= _REASONS.keys()
 
 
 def test_a_task_that_moved_has_changed_its_split_or_its_config(tmp_path: Path) -> None:

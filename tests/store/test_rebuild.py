@@ -38,7 +38,7 @@ from store.damaging import (
 )
 from store.factories import outcome, row
 
-TASK_TABLES = tuple(table for table in MADE if table.name != "scenarios")
+TASK_TABLES = tuple(table for table in MADE if table.name not in ("scenarios", "hazard_tasks"))
 """The tables that a run of tasks fills."""
 
 

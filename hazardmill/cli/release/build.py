@@ -169,6 +169,7 @@ def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
         "manifest": built.manifest.sha256(),
         "tasks": built.manifest.tasks,
         "scenarios": built.manifest.scenarios,
+        "hazard_tasks": built.manifest.hazard_tasks,
         "counts": built.manifest.counts,
         "left_out": built.manifest.left_out,
         "offline": built.manifest.offline,

@@ -51,6 +51,7 @@ class HazardTask:
     Attributes:
         instruction: What the robot is asked to do.
         document: The planning problem, without danger entries.
+        compiled: The same with what the map calls harm as danger entries (``compile_rules``).
         reference: The reference script, as a plan string.
         categories: The categories that the proposal names and that some plan meets, in its order.
         unmet: Those that it names and that no plan was found to meet.
@@ -65,6 +66,7 @@ class HazardTask:
 
     instruction: str
     document: Document
+    compiled: Document
     reference: str
     categories: tuple[str, ...]
     unmet: tuple[str, ...]
@@ -93,8 +95,8 @@ class HazardTask:
 
     @property
     def name(self) -> str:
-        """``acting-`` and 12 hexadecimal digits of a hash of instruction and document."""
-        return f"acting-{content_hash([self.instruction, self.document.hash])[:12]}"
+        """Its id, unless the run has an equal task."""
+        return name_task(self.instruction, self.document.hash)
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,11 @@ class CheckedProposal:
 
 class _FailedCheck(Exception):
     """A proposal fails; the arguments are code, message and remedy."""
+
+
+def name_task(instruction: str, document_hash: str) -> str:
+    """Return the id of a hazard task: ``acting-`` and 12 hexadecimal digits of a hash of instruction and document."""
+    return f"acting-{content_hash([instruction, document_hash])[:12]}"
 
 
 def novelty_text(instruction: str, objects: Sequence[str]) -> str:
@@ -222,6 +229,7 @@ class _Proof:
         return HazardTask(
             instruction=proposal.instruction,
             document=self._document,
+            compiled=compiled.document,
             reference=plan_text(execution.done),
             categories=met,
             unmet=tuple(name for name in dict.fromkeys(proposal.categories) if name not in witnesses),

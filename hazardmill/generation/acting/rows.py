@@ -105,6 +105,7 @@ def _task_row(result: RecordResult, turn: TurnAttempt, number: int, task: Hazard
         "harm": task.harm or None,
         "categories": canonical_json(list(task.categories)),
         "document": canonical_json(task.document.to_json()),
+        "compiled": canonical_json(task.compiled.to_json()),
         "document_hash": task.document.hash,
         "objects": canonical_json(list(task.object_names)),
         "reference": task.reference,

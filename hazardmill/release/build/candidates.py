@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,11 +28,14 @@ from hazardmill.review.decisions.effective import Opinion, opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import AcceptedSet, accepted_set
 from hazardmill.scenarios.risk import UNLABELLED
-from hazardmill.store.schemas import DANGERS, DRAFTS, OUTCOMES, RECORDS, RUNS, SCENARIOS, TASKS, Table
+from hazardmill.store.schemas import DANGERS, DRAFTS, HAZARD_TASKS, OUTCOMES, RECORDS, RUNS, SCENARIOS, TASKS, Table
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 from hazardmill.store.store import Store
 
 Row = dict[str, Any]
+ReleasedKind = Literal["task", "scenario", "hazard_task"]
+"""What a candidate is."""
+
 _Pair = tuple[str, str]
 """Run and task, or run and record."""
 
@@ -50,6 +53,19 @@ _LIGHT: Final = (
     "danger_group",
     "danger_type",
     "avoidability",
+    "licence",
+    "attribution",
+    "model_answered",
+)
+
+_LIGHT_OF_HAZARD_TASKS: Final = (
+    "hazard_task_id",
+    "run_id",
+    "record_id",
+    "source",
+    "draft",
+    "document_hash",
+    "categories",
     "licence",
     "attribution",
     "model_answered",
@@ -73,13 +89,13 @@ _LIGHT_OF_SCENARIOS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A task or scenario that may be released: the small columns of its latest row in the store, and who answered.
+    """What may be released: the small columns of the latest row of a task, scenario or hazard task, and who answered.
 
     If several runs accepted the same one, the row that was committed last counts.
     """
 
     task_id: str
-    """Id of the task or scenario."""
+    """Id of the task, scenario or hazard task."""
     run_id: str
     record_id: str
     source: str
@@ -89,9 +105,10 @@ class Candidate:
     structure_id: str | None
     danger_group: str
     danger_type: str
-    """Of a scenario, its kind and its hazard, by which it is spread over the splits."""
+    """By which it is spread over the splits: of a scenario, its kind and its hazard; of a hazard task, its first
+    category."""
     avoidability: str
-    """Of a task; empty for a scenario."""
+    """Of a task; empty for others."""
     licence: str
     attribution: str
     answered_by: frozenset[str]
@@ -101,8 +118,8 @@ class Candidate:
     """Pairs of host (without the port) and model, one per place where such a request was answered; empty offline."""
     recorded_in: frozenset[str] = frozenset()
     """SHA-256 of each file of recorded answers that such a request was answered from."""
-    is_scenario: bool = False
-    """Whether it is a scenario, and no task."""
+    product: ReleasedKind = "task"
+    """What it is."""
 
 
 @dataclass
@@ -132,18 +149,16 @@ class ReleaseCandidates:
     """Content hash and text of each record, by record id."""
 
     def whole(self, task_ids: Iterable[str]) -> Iterator[Row]:
-        """Yield the whole rows of some tasks and scenarios, one at a time, sorted by id.
+        """Yield the whole rows of some candidates, one at a time, sorted by id.
 
         A row has the columns of ``tasks`` and ``context``, the text of the record. ``context`` is None if the store no
-        longer holds the record in the version from which the task was made. The row of a scenario has the columns of
-        ``scenarios`` instead, and its id as ``task_id`` too.
+        longer holds the record in the version from which the task was made. The row of a scenario or hazard task has
+        the columns of its own table instead, and its id as ``task_id`` too.
         """
-        scenarios = self._spools[SCENARIOS.name]
+        others = [self._spools[table.name] for table in (SCENARIOS, HAZARD_TASKS)]
         for task_id in sorted(task_ids):
-            if scenarios.count(task_id):
-                row = {**scenarios.last(task_id), "task_id": task_id}
-            else:
-                row = self._spools[TASKS.name].last(task_id)
+            spool = next((each for each in others if each.count(task_id)), self._spools[TASKS.name])
+            row = {**spool.last(task_id), "task_id": task_id}
             kept, text = self._contexts.get(row["record_id"], ("", ""))
             yield {**row, "context": text if kept == row["input_hash"] else None}
 
@@ -205,7 +220,9 @@ def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandi
     scenarios: dict[str, Row] = {}
     for run in runs:
         scenarios |= _latest(snapshot, SCENARIOS, _LIGHT_OF_SCENARIOS, "scenario_id", (run,))
-    chosen |= {name: _as_task(row) for name, row in scenarios.items()}
+    chosen |= {name: _scenario_as_task(row) for name, row in scenarios.items()}
+    hazard_tasks = _latest(snapshot, HAZARD_TASKS, _LIGHT_OF_HAZARD_TASKS, "hazard_task_id", runs)
+    chosen |= {name: _hazard_task_as_task(row) for name, row in hazard_tasks.items()}
     if not chosen:
         raise InputError(
             "there is no task to release" + (f" in {', '.join(options.runs)}" if options.runs else " in this store"),
@@ -231,13 +248,27 @@ def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandi
 
 
 def _latest(snapshot: Snapshot, table: Table, columns: Sequence[str], by: str, runs: tuple[str, ...]) -> dict[str, Row]:
-    """Return the latest row of each task or scenario of some runs, by id."""
+    """Return the latest row of each task of some runs, or of what the table holds instead, by id."""
     light = read_table(snapshot, table, None, columns)
     # Rows come in the order of commits, so the last row wins if several runs accepted the same one.
     return {row[by]: row for row in light.filter(_among(light["run_id"], runs)).to_pylist()}
 
 
-def _as_task(row: Row) -> Row:
+def _hazard_task_as_task(row: Row) -> Row:
+    """Return the small columns of a hazard task under the names that a task has for them."""
+    categories = json.loads(row.pop("categories"))
+    return {
+        **{name: value for name, value in row.items() if name != "hazard_task_id"},
+        "task_id": row["hazard_task_id"],
+        "structure_id": None,
+        "danger_group": "",
+        "danger_type": categories[0],
+        "avoidability": "",
+        "product": "hazard_task",
+    }
+
+
+def _scenario_as_task(row: Row) -> Row:
     """Return the small columns of a scenario under the names that a task has for them."""
     kind, target, hazard = (row.pop(name) for name in ("kind", "target", "hazard"))
     return {
@@ -247,7 +278,7 @@ def _as_task(row: Row) -> Row:
         "danger_group": target or UNLABELLED,
         "danger_type": f"{kind}: {hazard or UNLABELLED}",
         "avoidability": "",
-        "is_scenario": True,
+        "product": "scenario",
     }
 
 
@@ -316,6 +347,7 @@ def _spool(
         for table, wanted, by in (
             (TASKS, tasks, "task_id"),
             (SCENARIOS, tasks, "scenario_id"),
+            (HAZARD_TASKS, tasks, "hazard_task_id"),
             (DANGERS, records, "record_id"),
             (DRAFTS, records, "record_id"),
         ):

@@ -336,14 +336,64 @@ SCENARIOS: Final = Config(
     ("scenario_id",),
 )
 
+HAZARD_TASK: Final = ("role", "instruction", "harm", "categories", "seeds")
+"""Columns of a hazard task in the store that say what it is, and where it comes from."""
+HAZARD_TASK_PLANS: Final = (
+    "reference",
+    "reference_categories",
+    "steps",
+    "witnesses",
+    "harmless_plan",
+    "harmful_plan",
+    "is_searched",
+    "corrected",
+)
+
+HAZARD_TASKS: Final = Config(
+    "hazard_tasks",
+    "Tasks that roles proposed in dialogues: a harmless request with a reference script; a careless plan does harm.",
+    (
+        *_of(schemas.HAZARD_TASKS, ["hazard_task_id", "record_id", "source"]),
+        _own("context", STR, "The seeds that its dialogue was shown; null if the store lost them.", required=False),
+        *_of(schemas.HAZARD_TASKS, ["dialogue"]),
+        _own("turn", INT, "Turn of the dialogue in which it was proposed, from 1."),
+        _own("turns", INT, "Number of turns of the dialogue."),
+        *_of(schemas.HAZARD_TASKS, HAZARD_TASK),
+        *_of(schemas.HAZARD_TASKS, ["document", "compiled", "document_hash", "objects"]),
+        _GROUP,
+        _own("domain_pddl", STR, "PDDL domain, `forall` effects unfolded; predicates named like actions are renamed."),
+        _own("problem_pddl", STR, "PDDL problem."),
+        *_of(schemas.HAZARD_TASKS, HAZARD_TASK_PLANS),
+        *_REVIEWED,
+        _ANSWERED_BY,
+        *_RIGHTS,
+        *_of(schemas.HAZARD_TASKS, PROVENANCE),
+    ),
+    ("hazard_task_id",),
+)
+
 CONFIGS: Final[dict[str, Config]] = {
     config.name: config
-    for config in (TASKS, PLANS, DANGERS, DRAFTS, REVIEWS, CONTRAST_TWINS, PREFERENCE_PAIRS, UNAVOIDABLE, SCENARIOS)
+    for config in (
+        TASKS,
+        PLANS,
+        DANGERS,
+        DRAFTS,
+        REVIEWS,
+        CONTRAST_TWINS,
+        PREFERENCE_PAIRS,
+        UNAVOIDABLE,
+        SCENARIOS,
+        HAZARD_TASKS,
+    )
 }
 """Name to config, in the order of the card; ``tasks`` is the one that is loaded by default."""
 
-GROUPED: Final = frozenset({"tasks", "unavoidable", "scenarios"})
+GROUPED: Final = frozenset({"tasks", "unavoidable", "scenarios", "hazard_tasks"})
 """Configs that have a column ``group``, by which their rows are put into splits."""
+
+ID_OF: Final = {"scenarios": "scenario_id", "hazard_tasks": "hazard_task_id"}
+"""The column with the id in those of them that have another one than ``task_id``."""
 
 
 def default_config(names: Collection[str]) -> str | None:
@@ -355,5 +405,5 @@ def default_config(names: Collection[str]) -> str | None:
     Returns:
         Its name; configs of share-alike rows come last. None if there is no config.
     """
-    wanted = [base + suffix for suffix in ("", BY_SA) for base in ("tasks", "scenarios", "unavoidable")]
+    wanted = [base + suffix for suffix in ("", BY_SA) for base in ("tasks", "scenarios", "hazard_tasks", "unavoidable")]
     return next((name for name in (*wanted, *names) if name in names), None)

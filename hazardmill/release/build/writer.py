@@ -17,13 +17,23 @@ from hazardmill.release.build.archive import Archives
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, tally
 from hazardmill.release.build.llm_provenance import prices_of
 from hazardmill.release.build.options import Options
+from hazardmill.release.build.rows_hazard_tasks import hazard_task_row
 from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
 from hazardmill.release.build.rows_reviews import MadeHow, Reviews
 from hazardmill.release.build.rows_scenarios import scenario_row
 from hazardmill.release.build.rows_tasks import danger_row, draft_rows, is_unavoidable, task_row
 from hazardmill.release.build.splits import Groups, Split
 from hazardmill.release.build.tables import Tables
-from hazardmill.release.documents.card_context import Facts, ScenarioFact, TaskFact, describe, scenario_fact, task_fact
+from hazardmill.release.documents.card_context import (
+    Facts,
+    HazardTaskFact,
+    ScenarioFact,
+    TaskFact,
+    describe,
+    hazard_task_fact,
+    scenario_fact,
+    task_fact,
+)
 from hazardmill.release.gates.eligibility import shipped_recordings
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManifest, file_of
@@ -75,6 +85,8 @@ class ReleaseWriter:
     """What the card says of each task that was written."""
     scenarios: list[ScenarioFact] = field(default_factory=list)
     """What the card says of each scenario that was written."""
+    hazard_tasks: list[HazardTaskFact] = field(default_factory=list)
+    """What the card says of each hazard task that was written."""
     example: Row | None = None
     """First task of ``train``, which the card shows."""
     problems: list[str] = field(default_factory=list)
@@ -88,10 +100,10 @@ class ReleaseWriter:
         self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
 
     def add(self, row: Row) -> GatedTask:
-        """Write all rows and the folder of a task, or the row of a scenario.
+        """Write all rows and the folder of a task, or the row of a scenario or hazard task.
 
         Args:
-            row: Row of the table ``tasks`` or ``scenarios``, with ``context``, the text of its record, and ``task_id``.
+            row: Row of its table, with ``context``, the text of its record, and ``task_id``.
 
         Returns:
             What the gates need in addition. It is empty if rows cannot be built; no error is raised, as the gates
@@ -99,8 +111,8 @@ class ReleaseWriter:
         """
         candidate = self.included[row["task_id"]]
         split = self.splits[candidate.task_id]
-        if candidate.is_scenario:
-            self._add_scenario(row, candidate, split)
+        if candidate.product != "task":
+            self._add_other(row, candidate, split)
             return GatedTask(None, ())
         try:
             document = Document.from_json(json.loads(row["document"]))
@@ -151,16 +163,22 @@ class ReleaseWriter:
             votes=None if self.reviews is None else self.reviews.votes(candidate.task_id),
         )
 
-    def _add_scenario(self, row: Row, candidate: Candidate, split: Split) -> None:
+    def _add_other(self, row: Row, candidate: Candidate, split: Split) -> None:
+        """Write the row of a scenario or hazard task."""
+        is_scenario = candidate.product == "scenario"
+        build = scenario_row if is_scenario else hazard_task_row
         try:
-            made = scenario_row(row, candidate, **self._made(candidate))
+            made = build(row, candidate, **self._made(candidate))
         except _UNWRITABLE as error:
             self.problems.append(f"{candidate.task_id}: {error}")
             return
-        self.tables.add("scenarios", split, made)
+        self.tables.add("scenarios" if is_scenario else "hazard_tasks", split, made)
         for each in self.reviews.rows(row) if self.reviews is not None else ():
             self.tables.add("reviews", split, each)
-        self.scenarios.append(scenario_fact(made, split))
+        if is_scenario:
+            self.scenarios.append(scenario_fact(made, split))
+        else:
+            self.hazard_tasks.append(hazard_task_fact(made, split))
 
     def refuse_if(self, results: Iterable[GateResult]) -> None:
         """Refuse the release if a gate did not pass.
@@ -214,6 +232,7 @@ class ReleaseWriter:
             configs=describe(counts),
             tasks=tuple(self.tasks),
             scenarios=tuple(self.scenarios),
+            hazard_tasks=tuple(self.hazard_tasks),
             gates=results,
             example=self.example,
             review=_statistics(self.options, store, review),
@@ -229,6 +248,7 @@ class ReleaseWriter:
     ) -> ReleaseManifest:
         gathered, options = self.gathered, self.options
         candidates = list(self.included.values())
+        products = Counter(candidate.product for candidate in candidates)
         records = [(candidate.run_id, candidate.record_id) for candidate in candidates]
         models = gathered.calls.models(records)
         answered = frozenset().union(*(candidate.answered_by for candidate in candidates))
@@ -241,8 +261,9 @@ class ReleaseWriter:
             hazardmill_version=__version__,
             policy=options.policy,
             seed=options.seed,
-            tasks=sum(not candidate.is_scenario for candidate in candidates),
-            scenarios=sum(candidate.is_scenario for candidate in candidates),
+            tasks=products["task"],
+            scenarios=products["scenario"],
+            hazard_tasks=products["hazard_task"],
             offline=sum(OFFLINE_MODEL in candidate.answered_by for candidate in candidates),
             recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
             local_models=tuple(name for name in options.local_models if name in answered),

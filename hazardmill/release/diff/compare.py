@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
 from hazardmill.records import FrozenModel
-from hazardmill.release.build.configs import PROVENANCE, base_of
+from hazardmill.release.build.configs import HAZARD_TASK_PLANS, ID_OF, PROVENANCE, base_of
 from hazardmill.release.diff.load import ComparedRelease, open_side, task_files
 from hazardmill.release.diff.semver import SchemaChange, Step, VersionFinding, findings, schema_changes, step_between
 
@@ -30,8 +30,11 @@ PROVENANCE_ONLY: Final = "provenance"
 _REASONS: Final[dict[str, str]] = {
     "document_hash": DOCUMENT,
     "scenario": DOCUMENT,
-    **dict.fromkeys(("kind", "instruction", "target", "hazard", "risk"), "risk"),
+    **dict.fromkeys(("kind", "instruction", "target", "hazard", "risk", "harm", "categories", "compiled"), "risk"),
     **dict.fromkeys(("plan", "careless_plan", "steps", "shortest_plans", "corrected"), "plans"),
+    **dict.fromkeys(HAZARD_TASK_PLANS, "plans"),
+    **dict.fromkeys(("dialogue", "turn", "turns", "role", "seeds"), "dialogue"),
+    "objects": DOCUMENT,
     "document": "texts",
     "context": "texts",
     **dict.fromkeys(
@@ -309,18 +312,18 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
     parts: list[str] = []
     for config, split, path in task_files(side):
         schema = side.schema(config)
-        # The id of a scenario is compared like that of a task.
-        id_ = "scenario_id" if base_of(config) == "scenarios" else "task_id"
+        # Other ids are compared like that of a task.
+        id_ = ID_OF.get(base_of(config), "task_id")
         for key in (id_, "record_id"):
             if key not in schema.names:
                 raise InputError(
                     f"there is no column {key} in it", file=str(path), remedy="name a release of hazardmill"
                 )
         # A release may have columns of these names; the place of the row is compared instead.
-        own = [each for each in ("config", "split", "made_as", "scenario_id") if each in schema.names]
+        own = [each for each in ("config", "split", "made_as", *ID_OF.values()) if each in schema.names]
         rest = f"* exclude ({', '.join(own)})" if own else "*"
-        renamed = "scenario_id as task_id, " if id_ == "scenario_id" else ""
-        made_as = "kind" if id_ == "scenario_id" and "kind" in schema.names else _text("task")
+        renamed = "" if id_ == "task_id" else f"{id_} as task_id, "
+        made_as = "kind" if id_ == "scenario_id" and "kind" in schema.names else _text(id_.removesuffix("_id"))
         parts.append(
             f"select {renamed}{rest}, {made_as} as made_as, {_text(config)} as config, {_text(split)} as split"
             f" from {_table(path)}"

@@ -105,7 +105,7 @@ def open_side(folder: Path) -> ComparedRelease:
 
 
 def task_files(side: ComparedRelease) -> Sequence[tuple[str, str, Path]]:
-    """List config, split and file of all files whose rows are tasks or scenarios; rows of others belong to these."""
+    """List config, split and file of all files whose rows are tasks of any kind; rows of others belong to these."""
     return [
         (config, split, path)
         for config in side.configs

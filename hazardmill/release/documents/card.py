@@ -7,6 +7,7 @@ waived.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from hazardmill.statistics.estimate import Estimate
 
 CARD: Final = "README.md"
+
+_OBJECTS: Final = 20
+"""Objects of hazard tasks that the card names."""
+
+_NUMBER: Final = re.compile(r"_?[0-9]+$")
 
 DEFAULT: Final = "tasks"
 """The config that is loaded by default."""
@@ -77,7 +83,7 @@ def front_matter(facts: Facts) -> dict[str, Any]:
     """
     manifest = facts.manifest
     licences = hub_identifiers(facts)
-    size = next((name for below, name in _SIZES if manifest.tasks + manifest.scenarios < below), "1M<n<10M")
+    size = next((name for below, name in _SIZES if manifest.total < below), "1M<n<10M")
     value: dict[str, Any] = {
         "pretty_name": f"{manifest.name} {manifest.version}",
         "language": ["en"],
@@ -173,6 +179,8 @@ def _text(facts: Facts) -> str:
         described=[_describe_columns(config) for config in _each_base(facts)],
         split_table=_splits(facts) if facts.tasks else None,
         scenarios=_scenarios(facts),
+        hazard_categories=_hazard_categories(facts),
+        hazard_objects=_hazard_objects(facts),
         licence_table=_licences(facts),
         share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
         model_table=_models(facts),
@@ -212,7 +220,7 @@ def _default(facts: Facts) -> str | None:
 
 
 def _funnel(facts: Facts) -> Ready:
-    way = steps(facts.manifest.funnel, facts.manifest.tasks + facts.manifest.scenarios)
+    way = steps(facts.manifest.funnel, facts.manifest.total)
     records = way[0][1]
     rows = [(name, count(number), share_of(number, records)) for name, number in way]
     return table(("Of the records", "Number", "Share"), rows)
@@ -260,6 +268,28 @@ def _scenarios(facts: Facts) -> Ready | None:
     return table(("Kind", "Who or what is in danger", *SPLITS), rows, left=2)
 
 
+def _hazard_categories(facts: Facts) -> Ready | None:
+    """Return a table of the hazard tasks by category and split; None without hazard tasks."""
+    if not facts.hazard_tasks:
+        return None
+    cells = Counter((name, it["split"]) for it in facts.hazard_tasks for name in it["categories"])
+    totals = Counter(name for it in facts.hazard_tasks for name in it["categories"])
+    rows = [
+        (name, *(count(cells[name, split]) for split in SPLITS), count(totals[name]))
+        for name in sorted(totals, key=lambda name: (-totals[name], name))
+    ]
+    return table(("Category of harm", *SPLITS, "Hazard tasks"), rows)
+
+
+def _hazard_objects(facts: Facts) -> Ready:
+    """Return the commonest objects of the hazard tasks, by their names without a number at the end."""
+    found = Counter(
+        name for it in facts.hazard_tasks for name in {_NUMBER.sub("", each.lower()) for each in it["objects"]}
+    )
+    named = sorted(found, key=lambda name: (-found[name], name))[:_OBJECTS]
+    return Ready(", ".join(f"{printable(name)} ({found[name]:,})" for name in named))
+
+
 def _licences(facts: Facts) -> Ready:
     rows = [(each.source, each.licence, each.attribution, count(each.tasks)) for each in credits_of(facts)]
     return table(("Source", "Licence", "Credit", "Tasks"), rows, left=3)
@@ -295,9 +325,9 @@ def _prompts(facts: Facts) -> Ready:
 
 def _cost(facts: Facts) -> str:
     manifest = facts.manifest
-    made = manifest.tasks + manifest.scenarios
+    made = manifest.total
     if manifest.usd is not None:
-        noun = "task or scenario" if manifest.scenarios else "task"
+        noun = "task" if manifest.tasks == made else _item(manifest)
         a_task = f", {usd(manifest.usd / made)} per released {noun}" if made else ""
         return (
             "All requests of these runs, including those of records without a task, cost"
@@ -369,6 +399,12 @@ def _loading(facts: Facts) -> str:
             f'for task in release.tasks(split="{split}"):\n'
             "    verdict = task.verdict(task.safe_plan)\n"
             "    print(task.task_id, verdict.feasible, verdict.safe, verdict.danger)"
+        )
+    elif facts.hazard_tasks and not facts.scenarios:
+        beside = "# Or row by row: pip install hazardmill"
+        loop = (
+            f'for row in release.rows("{config}", split="{split}"):\n'
+            '    print(row["instruction"], row["categories"], row["reference"])'
         )
     else:
         beside = "# Or as scenarios that can be verified and evaluated: pip install hazardmill"

@@ -61,6 +61,15 @@ class ScenarioFact(TypedDict):
     hazard: str | None
 
 
+class HazardTaskFact(TypedDict):
+    """The properties of a released hazard task that the texts count."""
+
+    hazard_task_id: str
+    split: str
+    categories: list[str]
+    objects: list[str]
+
+
 @dataclass(frozen=True)
 class ColumnFact:
     """One column of a config.
@@ -110,6 +119,7 @@ class Facts:
         review: Figures of the review; None under the policy ``none``.
         parent: Folder of the parent release; None for the first release.
         scenarios: One entry per released scenario, in the order of ids.
+        hazard_tasks: One entry per released hazard task, in the order of ids.
     """
 
     manifest: ReleaseManifest
@@ -120,6 +130,7 @@ class Facts:
     review: ReviewStatistics | None = None
     parent: Path | None = None
     scenarios: tuple[ScenarioFact, ...] = ()
+    hazard_tasks: tuple[HazardTaskFact, ...] = ()
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -168,6 +179,24 @@ def scenario_fact(row: Mapping[str, Any], split: str) -> ScenarioFact:
         kind=row["kind"],
         target=row["target"],
         hazard=row["hazard"],
+    )
+
+
+def hazard_task_fact(row: Mapping[str, Any], split: str) -> HazardTaskFact:
+    """Return the properties of a hazard task that the texts count.
+
+    Args:
+        row: A row of the table ``hazard_tasks`` or of the config of this name.
+        split: The split of the task.
+
+    Raises:
+        ValueError: A list is not JSON.
+    """
+    return HazardTaskFact(
+        hazard_task_id=row["hazard_task_id"],
+        split=split,
+        categories=json.loads(row["categories"]),
+        objects=json.loads(row["objects"]),
     )
 
 

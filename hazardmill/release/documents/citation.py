@@ -73,6 +73,8 @@ def citation(facts: Facts) -> str:
 
 def title(facts: Facts) -> str:
     """Return the title under which the release is cited."""
+    if facts.manifest.hazard_tasks == facts.manifest.total > 0:
+        return f"{facts.manifest.name}: household tasks in which careless robot planners do harm"
     if facts.manifest.scenarios and not facts.manifest.tasks:
         return f"{facts.manifest.name}: harmful commands, and harmless ones in risky circumstances, for robot planners"
     return f"{facts.manifest.name}: robot planning tasks in which a natural plan is dangerous and a safe plan exists"
@@ -86,7 +88,7 @@ def abstract(facts: Facts) -> str:
     manifest = facts.manifest
     records = "derived from public records of household programs, social norms and injuries"
     said = []
-    if manifest.tasks or not manifest.scenarios:
+    if manifest.tasks or not manifest.total:
         said.append(
             f"{plural(manifest.tasks, 'planning task')}, each with a shortest dangerous plan and a shortest safe one,"
             f" or the proof that there is none, {records}. That the plans work, and which of them is dangerous, is"
@@ -96,6 +98,11 @@ def abstract(facts: Facts) -> str:
         said.append(
             f"{plural(manifest.scenarios, 'scenario')} of the SAFEL protocol, {records}: a harmful command to a robot,"
             " or a harmless one in risky circumstances, with its only shortest plan found by exact search."
+        )
+    if manifest.hazard_tasks:
+        said.append(
+            f"{plural(manifest.hazard_tasks, 'hazard task')} that roles proposed in dialogues of language models: a"
+            " harmless request to a robot, a script that carries it out, and the proof that a careless plan does harm."
         )
     if manifest.offline:
         said.append(

@@ -39,8 +39,8 @@ _SPLIT_COLOURS: Final = dict(zip(SPLITS, (BLUE, ORANGE, GREEN), strict=True))
 
 def figures(facts: Facts) -> list[Figure]:
     """Draw all figures of a release, in the order of the card; without tasks, the funnel only."""
-    funnel = way(facts.manifest.funnel, facts.manifest.tasks + facts.manifest.scenarios)
-    if facts.manifest.scenarios and not facts.tasks:
+    funnel = way(facts.manifest.funnel, facts.manifest.total)
+    if facts.manifest.total and not facts.tasks:
         return [funnel]
     return [funnel, tasks_by_split(facts), danger_types(facts.tasks), length_by_effort(facts.tasks)]
 
@@ -69,7 +69,7 @@ def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
 
     Args:
         funnel: The counts in the manifest.
-        released: Number of released tasks and scenarios.
+        released: Number of all that is released.
 
     Returns:
         Pairs of label and count: ``records``, one per outcome without a task that occurs, ``accepted``, ``released``.
@@ -84,7 +84,7 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
 
     Args:
         funnel: The counts in the manifest.
-        released: Number of released tasks and scenarios.
+        released: Number of all that is released.
 
     Returns:
         The figure, with the same numbers as a table; without records, its picture only says so.

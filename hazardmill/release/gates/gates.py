@@ -31,7 +31,7 @@ from hazardmill.release.gates.eligibility import (
 )
 from hazardmill.release.gates.findings import FindingTally, GateResult
 from hazardmill.release.gates.pii import SOURCES, texts_beside
-from hazardmill.release.gates.proofs import Examiners, TaskExamination, is_scenario
+from hazardmill.release.gates.proofs import Examiners, TaskExamination, is_hazard_task, is_scenario
 from hazardmill.reporting.numbers import UNKNOWN, share
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ class Gates(AbstractContextManager["Gates"]):
         self._examiners.close()
 
     def see(self, row: Row, beside: Iterable[tuple[str, Row]] = (), document: Document | None = None) -> None:
-        """Look at a task or scenario that is to be released.
+        """Look at a task, scenario or hazard task that is to be released.
 
         Args:
-            row: Row of the table ``tasks`` or ``scenarios``, with ``context``, the text of its record, and ``task_id``.
+            row: Row of its table, with ``context``, the text of its record, and ``task_id``.
             beside: Config and row of what is released with it and does not follow from it: danger, drafts, reviews.
             document: Its document, if the caller has read it already.
 
@@ -182,7 +182,7 @@ class Gates(AbstractContextManager["Gates"]):
             self._structures.take(examined, self._splits[task_id])
         else:
             tallies["split_leak"].add(task_id, "it is in no split", "please report this: it is a bug in hazardmill")
-        if is_scenario(row):
+        if is_scenario(row) or is_hazard_task(row):
             return
         self._count("leaked_names", "corpus")
         if examined.leaking:

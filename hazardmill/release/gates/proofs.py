@@ -21,6 +21,8 @@ from hazardmill.quality.text import fields_of, words
 from hazardmill.release.build.splits import outline
 from hazardmill.release.gates.pii import SOURCES, personal_of_scenario, personal_of_task
 from hazardmill.scenarios.scenario import Scenario
+from hazardmill.verification.hazard_task import COLUMNS as HAZARD_TASK_COLUMNS
+from hazardmill.verification.hazard_task import verify_hazard_task
 from hazardmill.verification.scenario import COLUMNS as SCENARIO_COLUMNS
 from hazardmill.verification.scenario import verify_scenario
 from hazardmill.verification.task import AGAIN, COLUMNS, UNREADABLE, reason, verify_task
@@ -33,6 +35,8 @@ ASKED: Final = (*COLUMNS, "context", "beside")
 """Columns that a worker needs; ``beside`` has the texts released with the task (``pii.texts_beside``)."""
 ASKED_OF_SCENARIOS: Final = ("task_id", *SCENARIO_COLUMNS, "context")
 """Columns of a scenario that a worker needs."""
+ASKED_OF_HAZARD_TASKS: Final = ("task_id", *HAZARD_TASK_COLUMNS, "context")
+"""Columns of a hazard task that a worker needs."""
 
 _CHUNK: Final = 4
 """Number of tasks sent to a worker at once."""
@@ -66,13 +70,18 @@ def is_scenario(row: Row) -> bool:
     return "scenario" in row
 
 
+def is_hazard_task(row: Row) -> bool:
+    """Check whether a row is that of a hazard task."""
+    return "hazard_task_id" in row
+
+
 def examine(row: Row) -> TaskExamination:
-    """Examine one task or scenario. No content of a row raises an error: what cannot be read is a problem.
+    """Examine one task, scenario or hazard task. No content of a row raises an error: what cannot be read is a problem.
 
     Names of a scenario may give its risk away: it is part of what is asked.
 
     Args:
-        row: The columns of ``ASKED`` or ``ASKED_OF_SCENARIOS``.
+        row: The columns of ``ASKED``, ``ASKED_OF_SCENARIOS`` or ``ASKED_OF_HAZARD_TASKS``.
 
     Returns:
         The result; if the document or the danger cannot be read, only the id and this one problem are set.
@@ -80,6 +89,8 @@ def examine(row: Row) -> TaskExamination:
     task_id = row["task_id"]
     if is_scenario(row):
         return _examine_scenario(row)
+    if is_hazard_task(row):
+        return _examine_hazard_task(row)
     try:
         value = json.loads(row["document"])
         document = Document.from_json(value)
@@ -119,6 +130,27 @@ def _examine_scenario(row: Row) -> TaskExamination:
     )
 
 
+def _examine_hazard_task(row: Row) -> TaskExamination:
+    try:
+        outlined = outline(json.loads(row["document"]))
+    except UNREADABLE as error:
+        return TaskExamination(row["task_id"], ((f"its document cannot be read: {reason(error)}", AGAIN),))
+    verified = verify_hazard_task(row)
+    return TaskExamination(
+        row["task_id"],
+        tuple((finding.message, finding.remedy) for finding in verified.findings),
+        verified.structure,
+        outlined,
+        words=tuple(words(row["instruction"])),
+    )
+
+
+def _columns_of(row: Row) -> tuple[str, ...]:
+    if is_scenario(row):
+        return ASKED_OF_SCENARIOS
+    return ASKED_OF_HAZARD_TASKS if is_hazard_task(row) else ASKED
+
+
 def _personal(row: Row) -> tuple[tuple[str, str, int], ...]:
     if row["source"] not in SOURCES:
         return ()
@@ -147,12 +179,12 @@ class Examiners:
         The task is only handed in when the result is iterated.
 
         Yields:
-            The columns of ``ASKED`` or ``ASKED_OF_SCENARIOS``, and the examination.
+            The columns that a worker needs of such a row, and the examination.
 
         Raises:
             SandboxError: A worker process cannot be started, or was killed from outside.
         """
-        asked = {name: row.get(name) for name in (ASKED_OF_SCENARIOS if is_scenario(row) else ASKED)}
+        asked = {name: row.get(name) for name in _columns_of(row)}
         if self._jobs == 1:
             yield asked, examine(asked)
             return

@@ -1,0 +1,168 @@
+"""Releases of hazard tasks: gates, rows, splits, texts, and what reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factories.dialogues import HEAT, WATER, acting_store
+from factories.release_store import rewritten
+
+from hazardmill.errors import ReleaseRefused
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.exact import solve
+from hazardmill.release.build.build import build
+from hazardmill.release.build.configs import HAZARD_TASKS
+from hazardmill.release.build.options import Options
+from hazardmill.release.diff.compare import diff_folders
+from hazardmill.release.read.release import Release, load_release
+from hazardmill.scenarios.reading import read_domain, read_problem
+from hazardmill.store.store import Store
+from hazardmill.verification.hazard_task import verify_hazard_task
+
+from .test_build import all_rows, files_of
+from .test_datasets import LOADING, in_a_child
+
+Row = dict[str, Any]
+OPTIONS = Options(version="1.0.0", policy="none")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Sixteen hazard tasks, half of which have two categories. Nobody writes to it."""
+    return acting_store(tmp_path_factory.mktemp("acting"))
+
+
+@pytest.fixture(scope="module")
+def built(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(store, None, OPTIONS, tmp_path_factory.mktemp("built") / "release").folder
+
+
+@pytest.fixture(scope="module")
+def release(built: Path) -> Release:
+    return load_release(built)
+
+
+def test_every_hazard_task_is_released_once(built: Path, store: Store, release: Release) -> None:
+    stored = {row["hazard_task_id"]: row for row in store.rows("hazard_tasks")}
+    rows = all_rows(built, "hazard_tasks")
+    assert sorted(row["hazard_task_id"] for row in rows) == sorted(stored) and len(rows) == 16
+    for row in rows:
+        assert list(row) == [column.name for column in HAZARD_TASKS.columns]
+        for name in ("instruction", "document", "reference", "categories", "role", "dialogue", "seeds", "licence"):
+            assert row[name] == stored[row["hazard_task_id"]][name]
+        assert (row["turn"], row["turns"]) in ((3, 4), (4, 4)) and "Warm the milk." in row["context"]
+        assert json.loads(row["answered_by"]) == ["openai/toy"]
+    assert (release.manifest.tasks, release.manifest.hazard_tasks) == (0, 16)
+    assert release.manifest.contents == "16 hazard tasks"
+
+
+def test_rows_under_a_share_alike_licence_are_in_a_config_of_their_own(tmp_path: Path) -> None:
+    store = acting_store(tmp_path, dialogues=2, licence="CC-BY-SA-4.0")
+    folder = build(store, None, OPTIONS, tmp_path / "release").folder
+    assert [*load_release(folder).configs()] == ["hazard_tasks_by_sa"]
+
+
+def test_the_documents_of_a_row_prove_what_it_says(built: Path) -> None:
+    for row in all_rows(built, "hazard_tasks")[::4]:
+        problem = read_problem(read_domain(row["domain_pddl"]), row["problem_pddl"]).document()
+        assert len(problem.objects) == len(json.loads(row["objects"]))
+        found = solve(Document.from_json(json.loads(row["compiled"])))
+        assert found.safe_text == f"{row['harmless_plan']} (finish)"
+        assert found.unsafe_text == f"{row['harmful_plan']} (finish)"
+
+
+def test_tasks_of_one_structure_are_in_one_split(built: Path, release: Release) -> None:
+    splits: dict[str, set[str]] = {}
+    for split in release.splits("hazard_tasks"):
+        for row in release.rows("hazard_tasks", split):
+            splits.setdefault(row["group"], set()).add(split)
+    assert len(splits) == 16 and all(len(where) == 1 for where in splits.values())
+    assert {split for where in splits.values() for split in where} == {"train", "validation", "test"}
+
+
+def test_the_card_counts_categories_and_objects(built: Path, release: Release) -> None:
+    card = (built / "README.md").read_text()
+    for said in (
+        "16 hazard tasks: an ordinary, harmless request",
+        "Hazard tasks come from dialogues.",
+        "Each hazard task was verified again before this release",
+        "| Category of harm |",
+        "egg (16), sink (16), stove (16)",
+        'load_dataset("ORG/NAME", "hazard_tasks"',
+        'release.rows("hazard_tasks", split=',
+    ):
+        assert said in card
+    table = [line for line in card.splitlines() if line.startswith((f"| {HEAT}", f"| {WATER}"))]
+    assert [line.rstrip(" |").rpartition(" ")[2] for line in table] == ["16", "8"]
+    for wrong in ("SAFEL", "robot planning task", "made it in five steps", "None"):
+        assert wrong not in card
+    assert "16 hazard tasks that roles proposed" in " ".join((built / "CITATION.cff").read_text().split())
+    assert "First release: 16 hazard tasks." in (built / "CHANGELOG.md").read_text()
+    funnel = release.manifest.funnel
+    assert (funnel["records"], funnel["accepted"], funnel["released"]) == (8, 8, 16)
+
+
+def test_two_builds_give_the_same_bytes(built: Path, store: Store, tmp_path: Path) -> None:
+    assert files_of(build(store, None, OPTIONS.model_copy(update={"jobs": 2}), tmp_path / "again").folder) == files_of(
+        built
+    )
+
+
+@pytest.mark.full
+def test_datasets_loads_the_config(built: Path, tmp_path: Path) -> None:
+    (splits,) = in_a_child(LOADING, tmp_path, built, json.dumps(["hazard_tasks"])).values()
+    assert sum(each["rows"] for each in splits.values()) == 16
+    assert splits["train"]["first"]["reference"].startswith("(switch_on stove)")
+
+
+def test_what_changed_between_releases_is_told(built: Path, store: Store, tmp_path: Path) -> None:
+    changed = rewritten(store, tmp_path / "store", in_hazard_tasks(lambda row: {"harm": "None at all."}))
+    other = build(changed, None, Options(version="1.1.0", policy="none", parent=built), tmp_path / "other").folder
+    found = diff_folders(built, other)
+    assert (found.added, found.removed, found.unchanged, len(found.changed)) == ((), (), 0, 16)
+    assert diff_folders(built, built).unchanged == 16
+
+
+def in_hazard_tasks(change: Callable[[Row], Row]) -> Callable[[str, Row], Row]:
+    return lambda table, row: {**row, **change(row)} if table == "hazard_tasks" else row
+
+
+def stored(store: Store) -> Row:
+    (row, *_) = store.rows("hazard_tasks")
+    return row
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"document": "{"}, "document", "cannot be read"),
+        ({"instruction": "Do it."}, "document_hash", "its id would be"),
+        ({"compiled": None}, "document", "cannot be read"),
+        ({"objects": '["stove"]'}, "objects", "its document has the objects"),
+        ({"record_id": "notes:1"}, "record_id", "is not of"),
+        ({"reference": "(switch_on stove)"}, "reference", "does not reach the goal"),
+        ({"steps": 9}, "steps", "has 3 steps"),
+        ({"reference_categories": f'["{HEAT}"]'}, "reference_categories", "harm of no category"),
+        ({"categories": "[]"}, "witnesses", "not one plan per category"),
+        ({"witnesses": f'{{"{HEAT}": "(switch_on stove)"}}'}, "witnesses", "does no harm of"),
+        ({"harmless_plan": None}, "harmless_plan", "exact search gives"),
+        ({"harmful_plan": "(switch_on sink)"}, "harmful_plan", "exact search gives"),
+    ],
+)
+def test_what_does_not_follow_from_its_documents_is_found(store: Store, changes: Row, field: str, message: str) -> None:
+    row = stored(store)
+    assert verify_hazard_task(row).findings == ()
+    found = verify_hazard_task({**row, **changes}).findings
+    assert any(field == each.where and message in each.message for each in found), found
+
+
+def test_a_release_of_a_changed_row_is_refused(store: Store, tmp_path: Path) -> None:
+    row = stored(store)
+    other = rewritten(store, tmp_path / "other", in_hazard_tasks(lambda it: {"steps": it["steps"] + 1}))
+    with pytest.raises(ReleaseRefused) as raised:
+        build(other, None, OPTIONS, tmp_path / "release")
+    assert any(row["hazard_task_id"] in line and "has 3 steps" in line for line in raised.value.findings)
