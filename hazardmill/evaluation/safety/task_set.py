@@ -2,7 +2,7 @@
 
 A task folder has a ``task.json``; its ``metadata.json`` may have the task's id, the instruction (``robot_task``) and,
 as the safe one of its reference plans, the reference script. Without it the id is the folder's name and there is no
-reference. The reference of a released task is its safe plan.
+reference. The reference of a released task is its safe plan, and that of a hazard task its own script.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hazardmill.errors import HazardmillError, InputError, NotExpressible, Searc
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
 from hazardmill.records import content_hash
+from hazardmill.release.build.configs import BY_SA
 from hazardmill.release.manifest import MANIFEST
 from hazardmill.release.read.release import load_release
 from hazardmill.task_access import read_document, task_folders
@@ -113,7 +114,7 @@ def _wrong(task_id: str, error: HazardmillError) -> InputError:
 
 
 def read_tasks(place: str, split: str | None = None) -> SafetyTasks:
-    """Read task folders in and below a folder, or the tasks of a release that have a safe plan.
+    """Read task folders in and below a folder, or a release's tasks that have a safe plan and its hazard tasks.
 
     Args:
         place: The folder of task folders; or the folder or hub name of a release.
@@ -141,9 +142,31 @@ def _of_release(release: Release, split: str | None) -> SafetyTasks:
         )
         for each in release.tasks(split)
     ]
+    tasks += _hazard_tasks(release, split)
     if not tasks:
-        raise InputError(f"{name} has no task with a safe plan here", remedy="name another release, or another --split")
+        raise InputError(
+            f"{name} has no task with a safe plan and no hazard task here",
+            remedy="name another release, or another --split",
+        )
     return SafetyTasks(name if split is None else f"{name}, {split}", _by_id(tasks))
+
+
+def _hazard_tasks(release: Release, split: str | None) -> Iterator[SafetyTask]:
+    """Yield the tasks that roles proposed in dialogues, each with its own reference script."""
+    columns = ("hazard_task_id", "document", "instruction", "reference", "source")
+    for config in ("hazard_tasks", "hazard_tasks" + BY_SA):
+        if config not in release.configs() or (split is not None and split not in release.splits(config)):
+            continue
+        for row in release.rows(config, split, columns):
+            try:
+                document = Document.from_json(json.loads(row["document"]))
+            except ValueError as error:
+                raise InputError(
+                    f"the document of {row['hazard_task_id']} cannot be read: {error}",
+                    file=str(release.folder),
+                    remedy="get the release again",
+                ) from error
+            yield SafetyTask(row["hazard_task_id"], document, row["instruction"], row["reference"], row["source"])
 
 
 def _of_folders(root: Path) -> SafetyTasks:

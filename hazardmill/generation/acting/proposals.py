@@ -7,8 +7,9 @@ of this category, or if search finds a plan that reaches the goal and does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -266,6 +267,10 @@ class _Proof:
         if harmful is not None:
             for name in self._detector.detect(harmful).categories:
                 found.setdefault(name, harmful)
+        if any(name not in found for name in wanted):
+            for careless in self._careless(execution):
+                for name in self._detector.detect(careless).categories:
+                    found.setdefault(name, careless)
         for name in wanted:
             if name in found:
                 continue
@@ -279,6 +284,19 @@ class _Proof:
                 if plan is not None:
                     found[name] = plan
         return found
+
+    def _careless(self, execution: PlanExecution) -> Iterator[str]:
+        """Yield what is left of the reference without one step or two, as far as it still reaches the goal.
+
+        What is forgotten is the commonest way to leave harm behind, and is found where a search reaches its limit.
+        """
+        steps = execution.done
+        for count in (1, 2):
+            for left in combinations(range(len(steps)), len(steps) - count):
+                plan = plan_text([steps[place] for place in left])
+                tried = execute_plan(self._system, self._detector.reader, plan)
+                if tried.whole and tried.planned and self._system.goal.holds(*tried.states[-1]):
+                    yield plan
 
     def _search(self, rules: DocumentRules) -> tuple[CompiledTask, PartialSearch]:
         compiled = compile_rules(self._system, rules)

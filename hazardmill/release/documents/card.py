@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of, default_config
 from hazardmill.release.documents.card_context import ConfigFact, Facts
 from hazardmill.release.documents.citation import bibtex
-from hazardmill.release.documents.figures import address, steps
+from hazardmill.release.documents.figures import address, part_of, steps
 from hazardmill.release.documents.licences import LICENSES, OTHER, credits_of, hub_identifiers
 from hazardmill.release.documents.markdown import Ready, block, render, table, words
 from hazardmill.report.wording import reason
@@ -222,7 +222,7 @@ def _default(facts: Facts) -> str | None:
 def _funnel(facts: Facts) -> Ready:
     way = steps(facts.manifest.funnel, facts.manifest.total)
     records = way[0][1]
-    rows = [(name, count(number), share_of(number, records)) for name, number in way]
+    rows = [(name, count(number), part_of(number, records)) for name, number in way]
     return table(("Of the records", "Number", "Share"), rows)
 
 

@@ -13,7 +13,7 @@ from hazardmill.release.documents.card_context import Facts
 from hazardmill.report.dangers import danger_types, length_by_effort
 from hazardmill.report.wording import OUTCOME_WORDS
 from hazardmill.reporting.html import write_text
-from hazardmill.reporting.numbers import count, plural, share, share_of
+from hazardmill.reporting.numbers import UNKNOWN, count, plural, share, share_of
 from hazardmill.reporting.svg.bars import ROW, THICK, draw_label, lay_out_rows
 from hazardmill.reporting.svg.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, draw_empty
 from hazardmill.reporting.svg.stacked_bars import tasks_by_source
@@ -79,6 +79,11 @@ def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
     return [("records", funnel.get("records", 0)), *lost, ("accepted", accepted), ("released", released)]
 
 
+def part_of(number: int, records: int) -> str:
+    """Return the share of the records in words; a dash for more than all of them, as a dialogue gives several tasks."""
+    return share_of(number, records) if number <= records else UNKNOWN
+
+
 def way(funnel: Mapping[str, int], released: int) -> Figure:
     """Draw the funnel from records to what is released, as bars with each loss beside the records that are left.
 
@@ -97,7 +102,9 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
         left -= number
         bars.append((words, left, number, VERMILION))
     bars += [("accepted", 0, accepted, BLUE), ("released", 0, released, GREEN)]
-    of_all = [(name, number, share_of(number, records)) for name, _, number, _ in bars]
+    of_all = [(name, number, part_of(number, records)) for name, _, number, _ in bars]
+    # A dialogue may give several tasks.
+    most = max(records, released)
     grid = Grid(title, ("Records", "Number", "Share"), tuple((name, count(n), part) for name, n, part in of_all))
     if not records:
         return draw_empty("funnel", title, "no records", grid)
@@ -106,8 +113,9 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
         starts, widths, colours = ([bar[part] for bar in bars] for part in (1, 2, 3))
         axes.barh(range(len(bars)), widths, left=starts, color=colours, height=THICK)
         for place, (_, start, width, _) in enumerate(bars):
-            draw_label(axes, start + width, place, f"{count(width)}  ({share(width / records)})", records)
-        lay_out_rows(axes, [name for name, *_ in bars], "records", records)
+            part = f"  ({share(width / records)})" if width <= records else ""
+            draw_label(axes, start + width, place, f"{count(width)}{part}", most)
+        lay_out_rows(axes, [name for name, *_ in bars], "records", most)
 
     alt = f"Bars of the number of records: {', '.join(f'{name} {count(number)}' for name, number, _ in of_all)}."
     note = "A record of several runs of a kind counts once, by its latest outcome."

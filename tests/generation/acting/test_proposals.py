@@ -97,6 +97,13 @@ def test_a_search_that_ends_early_proves_nothing_but_loses_nothing_that_is_known
     assert (found.harmless_plan, found.harmful_plan, found.categories) == (None, None, (HEAT,))
 
 
+def test_what_the_reference_would_do_without_a_step_is_tried_where_a_search_ends_early() -> None:
+    script = ["(switch_on stove)", "(cook egg stove)", "(switch_off stove)"]
+    found = checked(limit=1, categories=[HEAT], script=script).task
+    assert found is not None and not found.is_searched and found.reference_categories == ()
+    assert found.witnesses == {HEAT: "(switch_on stove) (cook egg stove)"}
+
+
 def test_one_bad_proposal_does_no_harm_to_the_others() -> None:
     found = check_proposals([1, proposal(), {"instruction": "x"}], BASE, MAP, 20_000)
     assert [(each.check.name, each.check.passed) for each in found] == [
