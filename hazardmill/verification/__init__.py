@@ -7,6 +7,7 @@ from the document is stored in several places, and these must agree.
     load.py         reading a task folder
     task.py         a task's row on its own
     scenario.py     a scenario's row on its own
+    hazard_task.py  a hazard task's row on its own
     proofs.py       what follows from a document
     folder.py       a task folder
     stored.py       the tasks of a store, each compared with the rows that it was made from
