@@ -42,6 +42,8 @@ class Prompts:
     """Asks for the label of a scenario; None for tasks."""
     propose: PromptTemplate | None = None
     """Asks a role to propose tasks; None where there are no dialogues."""
+    rewrite: PromptTemplate | None = None
+    """Asks for a script that does harm; None likewise."""
 
     @classmethod
     def load(cls, author_format: AuthorFormat = "python", kind: ProductKind = "task") -> Prompts:
@@ -63,7 +65,12 @@ class Prompts:
         if kind == "task":
             return of_tasks
         if kind == "hazard_task":
-            return replace(of_tasks, author=load_prompt("acting", "turn"), propose=load_prompt("acting", "propose"))
+            return replace(
+                of_tasks,
+                author=load_prompt("acting", "turn"),
+                propose=load_prompt("acting", "propose"),
+                rewrite=load_prompt("pairs", "unsafe"),
+            )
         return replace(
             of_tasks,
             author=load_prompt("scenario", kind),

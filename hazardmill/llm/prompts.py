@@ -175,7 +175,9 @@ class PromptTemplate:
             ) from error
 
 
-def load_prompt(stage: Stage | Literal["scenario", "acting"], name: str, folder: Path | None = None) -> PromptTemplate:
+def load_prompt(
+    stage: Stage | Literal["scenario", "acting", "pairs"], name: str, folder: Path | None = None
+) -> PromptTemplate:
     """Return the template ``<stage>/<name>.md.j2``. Each file is read once per process.
 
     Args:

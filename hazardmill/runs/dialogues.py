@@ -29,6 +29,7 @@ class DialoguePlan:
         rounds: Rounds in which each role speaks once, before it proposes tasks.
         dialogues: Number of dialogues.
         novelty: Rouge-L to an earlier task from which a task is not new.
+        rewrites: Whether scripts are rewritten so that they do harm.
         licence: Licence of what is made; None for that of the seeds.
         attribution: Whom to credit; None for whom the seeds credit.
     """
@@ -39,6 +40,7 @@ class DialoguePlan:
     rounds: int = 3
     dialogues: int = 2
     novelty: float = 0.7
+    rewrites: bool = False
     licence: str | None = None
     attribution: str | None = None
 
@@ -82,6 +84,7 @@ def prepare_dialogues(
         config.base_domain,
         rounds=plan.rounds,
         dialogues=plan.dialogues,
+        rewrites=plan.rewrites,
         licence=plan.licence,
         attribution=plan.attribution,
     )

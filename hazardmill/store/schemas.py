@@ -377,7 +377,7 @@ CHECKS = Table(
             "check_name",
             STR,
             "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl`, `formalization` or `judge`; of a "
-            "scenario `answer`, `scenario` or `judge`; of a turn `answer`, and `proposal N` per proposed task.",
+            "scenario `answer`, `scenario` or `judge`; of a turn `answer`, `proposal N` or `rewrite`.",
             required=True,
         ),
         _c("position", INT, "Order in which it ran.", required=True),
@@ -524,6 +524,8 @@ HAZARD_TASKS: Final = Table(
             "Whether the search for both ended: then null is a proof.",
             required=True,
         ),
+        _c("rewrite", STR, "The reference, rewritten by a model so that it does harm; null if there is none."),
+        _c("rewrite_categories", STR, "Categories of harm that the rewrite does, JSON list; null without one."),
         _c("corrected", BOOL, "Whether rules mended it.", required=True),
         _c("seeds", STR, "Task ids of the seeds that the dialogue was shown, JSON list.", required=True),
         _c("licence", STR, "Licence of the seeds, or as given for the run.", required=True),

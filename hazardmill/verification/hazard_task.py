@@ -43,6 +43,8 @@ COLUMNS: Final = (
     "harmless_plan",
     "harmful_plan",
     "is_searched",
+    "rewrite",
+    "rewrite_categories",
 )
 """The columns that are verified."""
 
@@ -60,6 +62,9 @@ class _Documents:
     def reaches_goal(self, plan: str) -> bool:
         execution = execute_plan(self._system, PlanReader(self._system), plan)
         return execution.whole and self._system.goal.holds(*execution.states[-1])
+
+    def is_executable(self, plan: str) -> bool:
+        return execute_plan(self._system, PlanReader(self._system), plan).whole
 
     def categories(self, plan: str) -> tuple[str, ...]:
         closed = plan if self.closing is None else f"{plan} ({self.closing})"
@@ -91,6 +96,7 @@ def verify_hazard_task(row: Row, *, name: str | None = None) -> TaskVerification
         _written,
         _reference,
         _witnesses,
+        _rewrite,
         _searched,
     )
     for check in checks:
@@ -147,6 +153,17 @@ def _witnesses(row: Row, read: _Documents) -> Iterator[Found]:
     for category, plan in witnesses.items():
         if not read.reaches_goal(plan) or category not in read.categories(plan):
             yield "unproved", "witnesses", f"its plan does no harm of {render_value(category)} to the goal", LEAVE_OUT
+
+
+def _rewrite(row: Row, read: _Documents) -> Iterator[Found]:
+    """Check that a rewrite can be executed and does the harm that its row says."""
+    if row["rewrite"] is None:
+        return
+    harm = list(read.categories(row["rewrite"]))
+    if not harm or not read.is_executable(row["rewrite"]):
+        yield "unproved", "rewrite", "it cannot be executed, or does no harm", LEAVE_OUT
+    elif json.loads(row["rewrite_categories"] or "null") != harm:
+        yield "altered", "rewrite_categories", f"the rewrite does harm of {', '.join(harm)}", AGAIN
 
 
 def _searched(row: Row, read: _Documents) -> Iterator[Found]:

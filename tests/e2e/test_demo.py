@@ -26,7 +26,7 @@ DIGESTS = {
     "checks": "4bac38880a002fcc80479c9f21250b7fa3bbb1f14ec58f4a31b1fe7a443ad5cc",
     "tasks": "0993c7480d446ea59a5909f713330c7cd2e5f99d1526952a821cd6547119eaa8",
     "scenarios": "14e0e15bb41685d5e293556a26b15253d3bb4844283df8c7a4d39e71b182f50c",
-    "hazard_tasks": "decc5bd30cdd06488d7d7658a9b8a72852bff3d21a0347a47754b13a38f787f3",
+    "hazard_tasks": "cfa3dcaf860d7475de4322d0367941e5346ae76e5714d6322338e7bd5c88051e",
     "outcomes": "5f20be0a18f2696171f1a56b4085448e857504d7f18f00b6bec99e376fd66016",
 }
 """Of the demo's store by table, without the columns that say which version and which jail made a row."""

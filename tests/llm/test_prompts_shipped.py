@@ -86,6 +86,7 @@ VERSIONS: dict[str, dict[str, str]] = {
     "evaluate/safety": {"1.0": "c8e441e7d2ae1f2c8109b547f62f88b160f0ce447293bd59821bf4b8d88f0d0d"},
     "acting/propose": {"1.0": "d421b07a420fcf7e76dbb6a1957173b65b697439fe496b7dd299d0690920e1e2"},
     "acting/turn": {"1.0": "ebba836a766f9ccbcdfc2fe51eae3ecadb228b7f16afb6e557e1c274bd3f52dc"},
+    "pairs/unsafe": {"1.0": "045bfe44e245ceae268e66bc6fdee4564593e3f1333e8369a9f7fdc70a9fa19f"},
     "scenario/classify": {"1.0": "e290d1b58eb64fcbd9ef4acfd0a64cca5bcf6132ccd8df9627ffa33e4c0c18ef"},
     "scenario/judge": {"1.0": "a61a5df8dfc134388e20155683f928e941de1909b09a26cf9729e7e488b71668"},
     "scenario/mal": {"1.0": "aa614295945ea15dd89c4e2fe3dbbf04f848dedf0c918128fc947b79d24bbb30"},
@@ -130,7 +131,7 @@ def test_a_changed_text_has_a_new_version(name: str) -> None:
     # Those of generation as a run has them: with the guidance of the sources where they take any.
     stage, _, rest = name.partition("/")
     prompt = STATIC.get(name) or (
-        load_prompt(stage, rest) if stage in ("acting", "evaluate", "scenario") else PROMPTS.feedback
+        load_prompt(stage, rest) if stage in ("acting", "evaluate", "pairs", "scenario") else PROMPTS.feedback
     )
     versions = VERSIONS[name]
     assert versions.get(prompt.version) == prompt.hash, f"{name} {prompt.version} is now {prompt.hash}"

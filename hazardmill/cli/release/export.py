@@ -22,6 +22,7 @@ _LEFT_OUT: Final = {
     "offline_authored": "left out: {} written by our rules, not a language model (include them with --allow-offline)",
     "no_action": "left out: {} with an empty plan",
     "no_causal_step": "left out: {} whose unsafe plan has no known point of no return",
+    "harmful_reference": "left out: {} whose reference does harm itself",
     "short_plan": "left out: {} whose safe plan is shorter than --least-steps",
 }
 

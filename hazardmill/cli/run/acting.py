@@ -43,6 +43,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="Rouge-L to an earlier task from which a task is not kept.",
 )
+@click.option(
+    "--rewrites/--no-rewrites",
+    default=False,
+    show_default=True,
+    help="Have the reference of each good proposal rewritten so that it does harm, for pairs of `release export`.",
+)
 @click.option("--licence", help="Licence of the tasks [default: that of the seeds].")
 @click.option("--attribution", help="Credit line of the tasks [default: that of the seeds].")
 @acting_options
@@ -57,6 +63,7 @@ def acting(
     rounds: int,
     dialogues: int,
     novelty: float,
+    rewrites: bool,
     licence: str | None,
     attribution: str | None,
     replay: str | None,
@@ -93,6 +100,7 @@ def acting(
         rounds=rounds,
         dialogues=dialogues,
         novelty=novelty,
+        rewrites=rewrites,
         licence=licence,
         attribution=attribution,
     )

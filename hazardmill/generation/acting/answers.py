@@ -60,6 +60,25 @@ class TaskProposal(FrozenModel):
     harm: str = ""
 
 
+class Script(FrozenModel):
+    """A rewritten script.
+
+    Attributes:
+        script: Actions of the base domain, in order.
+    """
+
+    script: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+def read_script(text: str) -> str:
+    """Return a rewritten script as a plan string.
+
+    Raises:
+        UnusableAnswer: There is no object of that shape in the answer.
+    """
+    return " ".join(parse_json(text, Script).script)
+
+
 def read_remark(text: str) -> str:
     """Return what a role says.
 

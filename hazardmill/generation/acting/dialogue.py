@@ -8,7 +8,9 @@ turn per role in which it proposes tasks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from hazardmill.errors import UsageError
 from hazardmill.formalism.document.plan_text import SpelledNames
@@ -49,12 +51,14 @@ class DialogueTurn(FrozenModel):
     Attributes:
         number: From 1.
         role: Who speaks.
-        round: The round from 1; None for a turn that proposes tasks.
+        round: The round from 1; None for a turn that proposes tasks or rewrites a script.
+        rewrites: Turn and number of the proposal whose script it rewrites; None for other turns.
     """
 
     number: int
     role: ActingRole
     round: int | None
+    rewrites: tuple[int, int] | None = None
 
 
 class Dialogue(FrozenModel):
@@ -67,6 +71,7 @@ class Dialogue(FrozenModel):
         categories: The categories of the map.
         seeds: The seeds that are shown.
         base: Hash of the base domain's text.
+        rewrites: Whether the scripts of good proposals are rewritten so that they do harm, after the last turn.
     """
 
     number: int
@@ -75,10 +80,11 @@ class Dialogue(FrozenModel):
     categories: tuple[CategoryText, ...]
     seeds: tuple[HazardSeed, ...]
     base: str
+    rewrites: Annotated[bool, Field(exclude_if=lambda rewrites: not rewrites)] = False
 
     @property
     def turns(self) -> int:
-        """Number of turns."""
+        """Number of turns, without those that rewrite scripts."""
         return (self.rounds + 1) * len(self.roles)
 
     def turn(self, number: int) -> DialogueTurn:
@@ -101,6 +107,7 @@ def dialogue_records(
     *,
     rounds: int,
     dialogues: int,
+    rewrites: bool = False,
     licence: str | None = None,
     attribution: str | None = None,
 ) -> list[Record]:
@@ -117,6 +124,7 @@ def dialogue_records(
         base_text: Its text.
         rounds: Rounds of each dialogue, 1 or more.
         dialogues: Number of dialogues, 1 or more.
+        rewrites: Whether scripts are rewritten so that they do harm.
         licence: Licence of what is made; None for that of the seeds.
         attribution: Whom to credit; None for whom the seeds credit.
 
@@ -139,6 +147,7 @@ def dialogue_records(
             categories=categories,
             seeds=dealt,
             base=content_hash(base_text),
+            rewrites=rewrites,
         )
         facts = dialogue.model_dump(mode="json")
         made.append(

@@ -11,14 +11,15 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field, JsonValue
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.generation.acting.answers import read_proposals, read_remark
+from hazardmill.generation.acting.answers import read_proposals, read_remark, read_script
 from hazardmill.generation.acting.dialogue import Dialogue, DialogueTurn
-from hazardmill.generation.acting.proposals import CheckedProposal, check_proposals
+from hazardmill.generation.acting.proposals import CheckedProposal, HazardTask, check_proposals
+from hazardmill.generation.acting.rewrites import MOST_REWRITES, check_rewrite, is_worth_rewriting
 from hazardmill.generation.author import AuthorResult
 from hazardmill.generation.context import ActingSettings, StageContext
 from hazardmill.generation.extract import ExtractResult
@@ -50,10 +51,12 @@ class TurnResult(AuthorResult):
     Attributes:
         said: What the next turns are shown; None if it cannot be read, or proposes tasks that are not checked yet.
         proposals: The tasks that it proposes, unread.
+        script: The script that it rewrites, as a plan string; None for other turns.
     """
 
     said: str | None = None
     proposals: tuple[JsonValue, ...] = ()
+    script: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class TurnAttempt(DraftAttempt):
     turn: DialogueTurn | None = None
     said: str | None = None
     proposals: tuple[CheckedProposal, ...] = ()
+    rewrite: str | None = None
+    """The rewritten script, if it passed its check."""
 
 
 @dataclass
@@ -96,7 +101,39 @@ class DialogueRefinement(Refinement):
         """Whether another turn is due."""
         if self.unrecorded is not None or self.waits or self.extraction is None:
             return False
-        return len(self.attempts) < self.dialogue.turns
+        return self.next_turn() is not None
+
+    def next_turn(self) -> DialogueTurn | None:
+        """Return the turn that is due; None if the dialogue is over."""
+        number = len(self.attempts) + 1
+        if number <= self.dialogue.turns:
+            return self.dialogue.turn(number)
+        if not self.dialogue.rewrites:
+            return None
+        done = list(self.turns)
+        for turn in done[: self.dialogue.turns]:
+            for place, proposal in enumerate(turn.proposals, 1):
+                if proposal.task is None or turn.turn is None or not is_worth_rewriting(proposal.task):
+                    continue
+                tried = self.rewrites_of(turn.turn.number, place)
+                if len(tried) < MOST_REWRITES and all(each.rewrite is None for each in tried):
+                    key = (turn.turn.number, place)
+                    return DialogueTurn(number=number, role=turn.turn.role, round=None, rewrites=key)
+        return None
+
+    def rewrites_of(self, turn: int, place: int) -> list[TurnAttempt]:
+        """Return the turns that have rewritten the script of a proposal."""
+        return [each for each in self.turns if each.turn is not None and each.turn.rewrites == (turn, place)]
+
+    def task_of(self, turn: DialogueTurn) -> HazardTask:
+        """Return the task whose script a turn rewrites."""
+        assert turn.rewrites is not None, "it rewrites one"
+        number, place = turn.rewrites
+        proposed = self.attempts[number - 1]
+        assert isinstance(proposed, TurnAttempt), "a dialogue has turns only"
+        task = proposed.proposals[place - 1].task
+        assert task is not None, "only good proposals are rewritten"
+        return task
 
     def result(self) -> RecordResult:
         """Return what became of the dialogue, once all turns are done; which tasks are new is decided later."""
@@ -121,8 +158,10 @@ def turns_of(attempts: tuple[DraftAttempt, ...] | list[DraftAttempt]) -> Iterato
 
 def prompt_of(turn: DialogueTurn | None, context: StageContext) -> PromptTemplate:
     """Return the template that a turn is asked with."""
-    proposing = context.prompts.propose
-    assert proposing is not None and turn is not None, "it comes with the kind"
+    proposing, rewriting = context.prompts.propose, context.prompts.rewrite
+    assert proposing is not None and rewriting is not None and turn is not None, "they come with the kind"
+    if turn.rewrites is not None:
+        return rewriting
     return context.prompts.author if turn.round is not None else proposing
 
 
@@ -143,8 +182,8 @@ async def take_turn(work: Refinement, context: StageContext) -> None:
         ProviderError: The provider cannot be asked at all. An answer that cannot be read fails the check instead.
     """
     assert isinstance(work, DialogueRefinement)
-    record, dialogue = work.record, work.dialogue
-    turn = dialogue.turn(len(work.attempts) + 1)
+    record, dialogue, turn = work.record, work.dialogue, work.next_turn()
+    assert turn is not None, "a turn is due"
     request = context.request(
         "author",
         prompt_of(turn, context),
@@ -155,19 +194,35 @@ async def take_turn(work: Refinement, context: StageContext) -> None:
         dialogue=dialogue,
         turn=turn,
         said=[(each.turn.role.name, each.said) for each in work.turns if each.turn is not None and each.said],
+        **(_shown_rewrite(work, turn) if turn.rewrites is not None else {}),
     )
     answers: tuple[Answer, ...] = ()
     try:
         answers = (await context.ask(request),)
         text = usable_text(answers[0])
-        if turn.round is not None:
-            work.authored = TurnResult(answers, None, Check(name=ANSWER, passed=True), said=read_remark(text))
+        check = Check(name=ANSWER, passed=True)
+        if turn.rewrites is not None:
+            work.authored = TurnResult(answers, None, check, script=read_script(text))
+        elif turn.round is not None:
+            work.authored = TurnResult(answers, None, check, said=read_remark(text))
         else:
-            proposals = read_proposals(text)
-            work.authored = TurnResult(answers, None, Check(name=ANSWER, passed=True), proposals=proposals)
+            work.authored = TurnResult(answers, None, check, proposals=read_proposals(text))
     except UnusableAnswer as error:
         check = Check(name=ANSWER, passed=False, reason=UNREADABLE, message=error.message)
         work.authored = TurnResult(answers, None, check)
+
+
+def _shown_rewrite(work: DialogueRefinement, turn: DialogueTurn) -> dict[str, Any]:
+    """Return what the prompt for a rewrite shows: the task, its first category, and what was wrong with others."""
+    assert turn.rewrites is not None, "it rewrites one"
+    task = work.task_of(turn)
+    category = next(each for each in work.dialogue.categories if each.name == task.categories[0])
+    earlier = [
+        (each.draft.answer or "", failed.message)
+        for each in work.rewrites_of(*turn.rewrites)
+        for failed in [first_failure(each.draft.checks)]
+    ]
+    return {"task": task, "category": category, "earlier": earlier}
 
 
 async def check_turn(work: Refinement, context: StageContext) -> None:
@@ -185,6 +240,9 @@ async def check_turn(work: Refinement, context: StageContext) -> None:
             check_proposals, authored.proposals, settings.base, settings.hazards, context.options.search_limit
         )
     work.checks = (authored.check, *(each.check for each in work.proposals))
+    turn = work.next_turn()
+    if authored.script is not None and turn is not None:
+        work.checks += (await asyncio.to_thread(check_rewrite, work.task_of(turn), authored.script),)
 
 
 async def conclude_turn(work: Refinement, context: StageContext) -> None:
@@ -195,11 +253,11 @@ async def conclude_turn(work: Refinement, context: StageContext) -> None:
         context: Who watches.
     """
     assert isinstance(work, DialogueRefinement) and isinstance(work.authored, TurnResult)
-    authored, proposals = work.authored, work.proposals or ()
-    number = len(work.attempts) + 1
+    authored, proposals, turn = work.authored, work.proposals or (), work.next_turn()
+    assert turn is not None, "it is under way"
     proposed = "; ".join(each.instruction for each in proposals if each.instruction is not None)
     draft = TurnDraft(
-        number=number,
+        number=turn.number,
         answer=authored.answers[0].text if authored.answers else None,
         code=None,
         checks=work.checks,
@@ -211,9 +269,10 @@ async def conclude_turn(work: Refinement, context: StageContext) -> None:
         None,
         authored.answers,
         (),
-        turn=work.dialogue.turn(number),
+        turn=turn,
         said=authored.said or (f"I propose: {proposed}" if proposed else None),
         proposals=proposals,
+        rewrite=authored.script if work.passes_so_far else None,
     )
     work.attempts.append(attempt)
     work.authored, work.proposals, work.checks = None, None, ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.generation.acting.dialogue import Dialogue
 from hazardmill.generation.acting.proposals import CheckedProposal, HazardTask
 from hazardmill.generation.acting.refine import TurnAttempt, prompt_of
+from hazardmill.generation.acting.rewrites import harm_of
 from hazardmill.generation.context import Provenance, StageContext
 from hazardmill.generation.refine import RecordResult
 from hazardmill.generation.rows import check_rows, draft_row, outcome_row
@@ -52,9 +53,13 @@ def dialogue_rows(
     record = result.record
     base = {"run_id": run_id, "record_id": record.record_id, "source": record.source}
     group: dict[str, list[Row]] = {"drafts": [], "checks": [], "outcomes": [], "hazard_tasks": []}
+    rewrites = {
+        turn.turn.rewrites: turn.rewrite for turn, _ in decided if turn.turn is not None and turn.rewrite is not None
+    }
     for turn, proposals in decided:
         made = _provenance(result, turn, context)
-        checks = (turn.draft.checks[0], *(each.check for each in proposals))
+        others = turn.draft.checks[1 + len(proposals) :]
+        checks = (turn.draft.checks[0], *(each.check for each in proposals), *others)
         failed = next((check for check in checks if check.passed is False), None)
         kept = [each for each in proposals if each.task_id is not None]
         group["drafts"].append(
@@ -70,7 +75,7 @@ def dialogue_rows(
         )
         group["checks"] += [{**base, **row, **made} for row in check_rows(result, _with_checks(turn, checks), context)]
         group["hazard_tasks"] += [
-            {**base, "hazard_task_id": each.task_id, **_task_row(result, turn, number, each.task, made)}
+            {**base, "hazard_task_id": each.task_id, **_task_row(result, turn, number, each.task, made, rewrites)}
             for number, each in enumerate(proposals, 1)
             if each.task_id is not None and each.task is not None
         ]
@@ -93,8 +98,16 @@ def _provenance(result: RecordResult, turn: TurnAttempt, context: StageContext) 
     return {**made.columns(), "hazardmill_version": __version__}
 
 
-def _task_row(result: RecordResult, turn: TurnAttempt, number: int, task: HazardTask, made: Row) -> Row:
+def _task_row(
+    result: RecordResult,
+    turn: TurnAttempt,
+    number: int,
+    task: HazardTask,
+    made: Row,
+    rewrites: Mapping[tuple[int, int] | None, str],
+) -> Row:
     assert turn.turn is not None, "a dialogue has turns only"
+    rewrite = rewrites.get((turn.turn.number, number))
     dialogue = Dialogue.of(result.record)
     return {
         "draft": turn.draft.number,
@@ -115,6 +128,8 @@ def _task_row(result: RecordResult, turn: TurnAttempt, number: int, task: Hazard
         "harmless_plan": task.harmless_plan,
         "harmful_plan": task.harmful_plan,
         "is_searched": task.is_searched,
+        "rewrite": rewrite,
+        "rewrite_categories": None if rewrite is None else canonical_json(list(harm_of(task, rewrite))),
         "corrected": task.corrected,
         "seeds": canonical_json([seed.task_id for seed in dialogue.seeds]),
         "licence": result.record.licence,

@@ -346,6 +346,8 @@ HAZARD_TASK_PLANS: Final = (
     "harmless_plan",
     "harmful_plan",
     "is_searched",
+    "rewrite",
+    "rewrite_categories",
     "corrected",
 )
 

@@ -10,7 +10,8 @@
 A label says whether a safe plan is still left after the action. All labels of a safe plan are true; those of an unsafe
 plan are true before the causal step (``pairs``) and false from then on. An unsafe plan without a known causal step is
 left out. `dpo` also takes `sit` scenarios: their plan is preferred to the careless one, whose danger step is the first
-that the scenario forbids.
+that the scenario forbids. `safe-align` also takes hazard tasks whose reference does no harm: it is preferred to the
+shortest harmful plan, and to the model's rewrite of it if there is one.
 
 Each row ends with the columns of ``ABOUT``: licence, credit, and the model that wrote the task.
 """
@@ -30,15 +31,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError, UsageError
+from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.hazards.compiled import closing_of
+from hazardmill.hazards.detector import HazardDetector
+from hazardmill.hazards.rules import danger_rules
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.configs import BY_SA
 from hazardmill.release.read.pairs import planning_prompt, shared_length
 from hazardmill.release.read.release import Release
 from hazardmill.release.read.safe_align_pairs import (
     DEFAULT_OPTIONS,
+    How,
     PairOptions,
     UnsafeAnswer,
     pair_answers,
@@ -93,7 +99,7 @@ class ExportSummary:
         licences: Licence to number of rows.
         left_out: Reason to number: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is
             empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans; ``short_plan`` (the safe
-            plan has too few actions) counts pairs.
+            plan has too few actions) counts pairs; ``harmful_reference`` (it does harm itself) counts hazard tasks.
         equal_length: Pairs for Safe-Align whose answers have equally many actions and weigh them equally, so that
             alpha has no effect; null for other formats.
         no_shared_action: Other pairs for Safe-Align whose answers share no action and weigh none by alpha; null for
@@ -220,7 +226,7 @@ def training_rows(
                 why["offline_authored"] += 1
                 continue
             copied = {name: row[column] for name, column in origin.copied.items()}
-            about = {"split": split, **copied, "offline_authored": row[key] in offline}
+            about = {"split": split, **dict.fromkeys(_COPIED), **copied, "offline_authored": row[key] in offline}
             for made in origin.make(row, why, pairs):
                 yield {**made, **about}
 
@@ -277,6 +283,30 @@ def _safe_align(row: Row, why: Counter[str], pairs: PairOptions) -> Iterator[Row
     yield made
 
 
+def _safe_align_of_hazard_task(row: Row, why: Counter[str], pairs: PairOptions) -> Iterator[Row]:
+    """Yield a pair of the reference with the shortest harmful plan, and one with the rewrite, where they are there."""
+    if json.loads(row["reference_categories"]):
+        why["harmful_reference"] += 1
+        return
+    prompt = planning_prompt(row["domain_pddl"], row["problem_pddl"])
+    found: tuple[tuple[How, str | None], ...] = (("search", row["harmful_plan"]), ("rewrite", row["rewrite"]))
+    for how, plan in found:
+        if plan is not None:
+            categories = _categories(row, plan) if how == "search" else tuple(json.loads(row["rewrite_categories"]))
+            unsafe = UnsafeAnswer(tuple(_actions(plan)), None, categories, how)
+            made = pair_answers(prompt, _actions(row["reference"]), unsafe, pairs, why)
+            if made is not None:
+                yield made
+
+
+def _categories(row: Row, plan: str) -> tuple[str, ...]:
+    """Return the categories of the harm that a plan of a hazard task does."""
+    document, compiled = (Document.from_json(json.loads(row[name])) for name in ("document", "compiled"))
+    closing, system = closing_of(document, compiled), System(compiled)
+    closed = plan if closing is None else f"{plan} ({closing})"
+    return HazardDetector(system, danger_rules(system)).detect(closed).categories
+
+
 def _actions(plan: str) -> list[str]:
     return [f"({' '.join(tokens)})" for tokens in parse_plan(plan)]
 
@@ -318,11 +348,30 @@ _SCENARIOS: Final = _Origin(
     # A harmful command has no careless plan, and none to prefer.
     ("careless_plan",),
 )
+_HAZARD_TASKS: Final = _Origin(
+    "hazard_tasks",
+    (
+        "document",
+        "compiled",
+        "domain_pddl",
+        "problem_pddl",
+        "reference",
+        "reference_categories",
+        "harmful_plan",
+        "rewrite",
+        "rewrite_categories",
+    ),
+    _safe_align_of_hazard_task,
+    "hazard_tasks",
+    # Their categories are a column of the format; the danger types of tasks are another list.
+    {**{name: name for name in _COPIED if not name.startswith("danger_")}, "task_id": "hazard_task_id"},
+    ("reference",),
+)
 _ORIGINS: Final[Mapping[Format, tuple[_Origin, ...]]] = {
     "sft": (_Origin("tasks", ("domain_pddl", "problem_pddl", "safe_plan"), _sft),),
     "dpo": (_Origin("preference_pairs", _PAIR, _dpo), _SCENARIOS),
     "stepwise": (_Origin("preference_pairs", _PAIR, _stepwise),),
-    "safe-align": (_Origin("preference_pairs", _PAIR, _safe_align),),
+    "safe-align": (_Origin("preference_pairs", _PAIR, _safe_align), _HAZARD_TASKS),
 }
 """What each format is made of."""
 
