@@ -1,4 +1,4 @@
-"""Harm that plans do on the way or leave behind, after the Safe-BeAl paper (``docs/safe-beal.md``).
+"""Harm that plans do on the way or leave behind, after the Safe-BeAl paper (``docs/safety-detector.md``).
 
 | module | what it holds |
 | --- | --- |

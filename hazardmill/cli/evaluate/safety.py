@@ -153,7 +153,7 @@ def safety(
     are asked for (--model, or --exchange), read from a file (--plans), or judged by recorded scene graphs (--graphs).
 
     Writes safety.parquet, with a row per script, summary.json, and prompts.jsonl if a model was asked. The command
-    stops, resumes, pays and replays as `evaluate run` does. docs/safe-beal.md has all definitions.
+    stops, resumes, pays and replays as `evaluate run` does. docs/safety-detector.md has all definitions.
     """  # the docstring is the command's help
     _check_ways(place, model, asked.get("exchange"), plans_path, graphs_path)
     hazards = None

@@ -80,7 +80,7 @@ def acting(
     the goal, some plan does the harm that it names, and it is unlike every task kept before.
 
     A turn is a request of the ledger: a stopped run is resumed with `run resume` at the turn it was at, and pays for
-    no turn twice. More: docs/safe-beal.md.
+    no turn twice. More: docs/safety-detector.md.
     """
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.work import resumable, work_and_show
