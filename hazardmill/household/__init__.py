@@ -2,6 +2,8 @@
 
 | module | what it holds |
 | --- | --- |
+| classes | classes of objects and their properties |
+| scene | a room at the start: objects, places, states; its file |
 | world_state | what is true of objects in one state |
 | object_kinds | classes of objects with their properties |
 | rules | step rules, state rules and sub-goals |
