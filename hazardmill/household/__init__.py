@@ -4,6 +4,8 @@
 | --- | --- |
 | classes | classes of objects and their properties |
 | scene | a room at the start: objects, places, states; its file |
+| actions | the actions of a robot: their demands, with the reasons of rejections, and their effects |
+| document | the exact document of a scene, in four layers of sight and hands |
 | world_state | what is true of objects in one state |
 | object_kinds | classes of objects with their properties |
 | rules | step rules, state rules and sub-goals |
