@@ -6,6 +6,10 @@
 | scene | a room at the start: objects, places, states; its file |
 | actions | the actions of a robot: their demands, with the reasons of rejections, and their effects |
 | document | the exact document of a scene, in four layers of sight and hands |
+| states | states of the document, read as what is true of the objects and what is in sight |
+| observation | what the robot is told of a state |
+| interpreter | what words mean: the action of the document that they name |
+| episode | one episode: actions in words, accepted or rejected |
 | world_state | what is true of objects in one state |
 | object_kinds | classes of objects with their properties |
 | rules | step rules, state rules and sub-goals |

@@ -284,7 +284,7 @@ class _ActionWriter:
             if not names:
                 continue
             parameters = [Parameter("?x", kind)]
-            demands = [*self._hand_empty(), Demand(("not", fact("held", "?x")), Reason.HELD_ALREADY)]
+            demands = [Demand(("not", fact("held", "?x")), Reason.HELD_ALREADY)]
             effects = [_make(True, "held", "?x"), _make(True, "base", "?x", HAND)]
             if self.one_hand:
                 effects.append(_make(True, "hand_full"))
@@ -296,6 +296,7 @@ class _ActionWriter:
             else:
                 demands += self._in_sight("?x")
                 effects += [_undo(True, "base", "?x", place) for place in self.locations]
+            demands += self._hand_empty()
             yield self._action(f"pick_up_{kind}", Verb.PICK_UP, parameters, demands, effects)
 
     def _leave_holders(self, thing: str) -> Iterator[Effect]:

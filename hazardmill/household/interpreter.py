@@ -1,0 +1,183 @@
+"""What words mean in a scene: the action of its document that they name, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from hazardmill.formalism.semantics.transition_system import State
+from hazardmill.household.actions import HAND, HouseholdAction, Reason, Verb
+from hazardmill.household.classes import Property
+from hazardmill.household.document import SceneDocument
+from hazardmill.household.scene import SceneObject, symbol_of
+from hazardmill.household.states import StateReader
+
+DEMANDED: Final = {
+    Verb.PICK_UP: (Property.PICKABLE, Reason.NOT_PICKABLE),
+    Verb.OPEN: (Property.OPENABLE, Reason.NOT_OPENABLE),
+    Verb.CLOSE: (Property.OPENABLE, Reason.NOT_OPENABLE),
+    Verb.TURN_ON: (Property.TOGGLEABLE, Reason.NOT_TOGGLEABLE),
+    Verb.TURN_OFF: (Property.TOGGLEABLE, Reason.NOT_TOGGLEABLE),
+    Verb.SLICE: (Property.SLICEABLE, Reason.NOT_SLICEABLE),
+    Verb.POUR: (Property.FILLABLE, Reason.NOT_FILLABLE),
+    Verb.BREAK: (Property.BREAKABLE, Reason.NOT_BREAKABLE),
+}
+"""The property that each verb demands of its object, whatever the state."""
+
+WHILE_HELD: Final = (Verb.PUT_DOWN, Verb.DROP, Verb.THROW, Verb.EMPTY)
+"""Verbs that demand that their object is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """An action in words, taken apart.
+
+    Attributes:
+        verb: What is to be done.
+        thing: The object to which it is done.
+        source: What is to be poured, where the words name it; None if they do not.
+    """
+
+    verb: Verb
+    thing: SceneObject
+    source: SceneObject | None = None
+
+    @property
+    def text(self) -> str:
+        """The action in words, as the skills of an episode have it."""
+        if self.source is not None:
+            return f"pour {self.source.name} into {self.thing.name}"
+        return f"{self.verb} {self.thing.name}"
+
+
+class Interpreter:
+    """Finds what words mean in one world. Episodes share it, and what it has prepared.
+
+    Args:
+        world: The scene with its layer.
+
+    Attributes:
+        world: The same.
+        reader: Reads states of the world.
+    """
+
+    def __init__(self, world: SceneDocument) -> None:
+        self.world = world
+        self.reader = StateReader(world)
+        self._actions: dict[Verb, list[HouseholdAction]] = {verb: [] for verb in Verb}
+        for action in world.actions:
+            self._actions[action.verb].append(action)
+
+    def phrase(self, words: str) -> Phrase | None:
+        """Return the action that words name, up to case and blanks; None if they name none of this scene."""
+        return self._phrases.get(squeeze(words))
+
+    @cached_property
+    def _phrases(self) -> dict[str, Phrase]:
+        things = self.world.scene.all_objects
+        found = {squeeze(f"{verb} {thing.name}"): Phrase(verb, thing) for verb in Verb for thing in things}
+        fillable = [thing for thing in things if thing.has(Property.PICKABLE, Property.FILLABLE)]
+        pours = [Phrase(Verb.POUR, thing, source) for source in fillable for thing in fillable]
+        return found | {squeeze(phrase.text): phrase for phrase in pours}
+
+    def resolve(self, phrase: Phrase, state: State) -> tuple[HouseholdAction, tuple[str, ...]] | Reason:
+        """Find the action of the document that a phrase means in a state.
+
+        Args:
+            phrase: The action in words.
+            state: The state.
+
+        Returns:
+            The action with its arguments, whose demands are still to be checked; or the reason why there is none.
+        """
+        thing, symbol = phrase.thing, phrase.thing.symbol
+        base = self.reader.base(thing.name, state)
+        if base is None:
+            return Reason.CUT
+        demanded = DEMANDED.get(phrase.verb)
+        if demanded is not None and demanded[0] not in thing.properties:
+            return demanded[1]
+        if phrase.verb in WHILE_HELD and not thing.is_movable:
+            return Reason.NOT_HELD
+        if phrase.verb is Verb.GO_TO and base == HAND:
+            return Reason.CARRIED
+        args: tuple[str, ...] = (symbol,)
+        if phrase.verb is Verb.PUT_DOWN:
+            if thing not in self.reader.held(state):
+                return Reason.NOT_HELD
+            place = self.reader.place_to_put_down(state)
+            if place is None:
+                return Reason.NO_RECEPTACLE
+            args = (symbol, symbol_of(place))
+        elif phrase.verb is Verb.POUR:
+            if not thing.is_movable:
+                return Reason.NOT_FILLABLE
+            source = phrase.source or self._source(state)
+            if source is None:
+                return Reason.NO_LIQUID
+            args = (source.symbol, symbol)
+        elif phrase.verb is Verb.EMPTY and Property.FILLABLE not in thing.properties:
+            return Reason.NO_LIQUID if thing in self.reader.held(state) else Reason.NOT_HELD
+        for action in self._actions[phrase.verb]:
+            full = (*args, symbol_of(base)) if action.parameters[-1].name == "?l" else args
+            if len(full) == len(action.parameters) and self._fits(action, full):
+                return action, full
+        # Slicing is no action of a scene without a knife.
+        return Reason.NO_KNIFE
+
+    def _fits(self, action: HouseholdAction, args: tuple[str, ...]) -> bool:
+        system = self.world.system
+        return all(
+            system.is_of_type(arg, parameter.type) for arg, parameter in zip(args, action.parameters, strict=True)
+        )
+
+    def _source(self, state: State) -> SceneObject | None:
+        """Return what is poured where the words do not say it: the only filled object in the hand."""
+        now = self.reader.world_state(state)
+        filled = [thing for thing in self.reader.held(state) if now[thing.name].filled]
+        return filled[0] if len(filled) == 1 else None
+
+    def explain(self, reason: Reason, phrase: Phrase | None, state: State) -> str:
+        """Return a reason in words.
+
+        Args:
+            reason: The reason.
+            phrase: The rejected action; None where the words name none that is known.
+            state: The state in which it was rejected.
+        """
+        thing = None if phrase is None else phrase.thing.name
+        held = " or ".join(each.name for each in self.reader.held(state))
+        return _TEXTS[reason].format(thing=thing, held=held, place=self.reader.place_to_put_down(state))
+
+
+def squeeze(words: str) -> str:
+    """Return words without blanks and in one case, as they are compared."""
+    return "".join(words.split()).casefold()
+
+
+_TEXTS: Final = {
+    Reason.UNKNOWN_ACTION: "this is no action",
+    Reason.UNKNOWN_OBJECT: "there is no such object",
+    Reason.NOT_SEEN: "no such object has been seen yet",
+    Reason.CUT: "{thing} has been cut into slices",
+    Reason.NOT_PICKABLE: "{thing} cannot be picked up",
+    Reason.NOT_OPENABLE: "{thing} cannot be opened or closed",
+    Reason.NOT_TOGGLEABLE: "{thing} cannot be turned on or off",
+    Reason.NOT_SLICEABLE: "{thing} cannot be sliced",
+    Reason.NOT_FILLABLE: "{thing} cannot be filled",
+    Reason.NOT_BREAKABLE: "{thing} cannot be broken",
+    Reason.NOT_HERE: "{thing} is not here, go to it first",
+    Reason.COVERED: "{thing} is in something that is closed, open that first",
+    Reason.CARRIED: "{thing} is in the hand, and goes where the robot goes",
+    Reason.HAND_FULL: "the hand is full, put down {held} first",
+    Reason.HELD_ALREADY: "{thing} is held already",
+    Reason.NOT_HELD: "{thing} is not held",
+    Reason.NO_RECEPTACLE: "there is no receptacle here to put {thing} down, go to one first",
+    Reason.PLACE_CLOSED: "the place to put down, {place}, is closed or in something that is closed",
+    Reason.OPEN_ALREADY: "{thing} is open already",
+    Reason.CLOSED_ALREADY: "{thing} is closed already",
+    Reason.NO_KNIFE: "no knife is held",
+    Reason.NO_LIQUID: "nothing that is held, or no single thing, holds a liquid",
+    Reason.SAME_OBJECT: "{thing} cannot be poured into itself",
+}
