@@ -15,7 +15,7 @@ from hazardmill.household.actions import Hands, Observe, fact
 from hazardmill.household.document import SceneDocument
 from hazardmill.household.episode import Episode
 from hazardmill.household.interpreter import Interpreter
-from hazardmill.household.scene import Scene
+from hazardmill.household.scene import Scene, symbol_of
 from tests.household.rooms import BOTTLE, CLOSED, IN_DRAWER, LAYERS, base_of, holders_of, random_scene
 
 
@@ -77,6 +77,7 @@ def test_what_follows_from_places_is_kept_up_to_date(seed: int, hands: Hands) ->
     scene = random_scene(rng, 7)
     world = SceneDocument(scene, "partial", hands)
     made, system = Episode(Interpreter(world)), world.system
+    places = ["floor", "hand", *(thing.symbol for thing in scene.objects if thing.is_site)]
     seen: set[str] = set()
     for _ in range(60):
         now = made.reader.world_state(made.state)
@@ -92,6 +93,8 @@ def test_what_follows_from_places_is_kept_up_to_date(seed: int, hands: Hands) ->
             seen |= {name} if in_sight else set()
             known = scene.by_name[name].is_site or (name in seen and not thing.sliced)
             assert (name in {each.name for each in made.reader.known(made.state)}) == known, name
+            bases = [place for place in places if system.value(("base", symbol_of(name), place), made.state.bits, ())]
+            assert bases == ([] if base is None else [symbol_of(base)])
             inside = {vessel for vessel in over if scene.by_name[vessel].is_vessel}
             for vessel in (each for each in scene.all_objects if each.is_vessel and movable):
                 atom = ("inside", scene.by_name[name].symbol, vessel.symbol)
