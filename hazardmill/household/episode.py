@@ -126,18 +126,21 @@ class Episode:
         if isinstance(target, Reason):
             return self._reject(target, phrase)
         action, args = target
-        binding = {parameter.name: arg for parameter, arg in zip(action.parameters, args, strict=True)}
         bits, numbers = self.state.bits, self.state.numbers
-        compiler = self._world.system.compiler
-        for demand in action.demands:
-            if not compiler.condition(demand.condition, binding).holds(bits, numbers):
-                return self._reject(demand.reason, phrase)
         ground = self._world.system.ground(action.name, args)
         after = None if ground is None else ground.step(bits, numbers)
-        if ground is None or after is None:
-            raise AssertionError(f"{action.name} is not applicable, although all its demands hold")
-        self.state = State(*after)
-        return StepResult(True, f"Done: {phrase.text}.", None, ground)
+        if after is not None:
+            self.state = State(*after)
+            return StepResult(True, f"Done: {phrase.text}.", None, ground)
+        # Demands are looked at one by one only where their conjunction, the precondition, fails.
+        binding = {parameter.name: arg for parameter, arg in zip(action.parameters, args, strict=True)}
+        conditions = self._world.system.compiler
+        reason = next(
+            demand.reason
+            for demand in action.demands
+            if not conditions.condition(demand.condition, binding).holds(bits, numbers)
+        )
+        return self._reject(reason, phrase)
 
     # Rejecting
 

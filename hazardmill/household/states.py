@@ -1,8 +1,13 @@
-"""Reads states of a scene's system as what is true of its objects."""
+"""Reads states of a scene's system as what is true of its objects.
+
+Exactly one ``base`` fluent of an object that exists holds, at most one ``in``, and so on. A group of such fluents is
+read by one mask: what is left of the bits is looked up. This is done for every object after every action of an episode.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from hazardmill.formalism.semantics.transition_system import State
 from hazardmill.household.actions import FLOOR, HAND
@@ -11,34 +16,79 @@ from hazardmill.household.document import SceneDocument
 from hazardmill.household.scene import Scene, SceneObject
 from hazardmill.household.world_state import ThingState, WorldState
 
+_BOOLEANS = ("held", "open", "on", "dirty", "sliced", "cooked", "broken")
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Fluents of which at most one holds, each with the name that it stands for."""
+
+    names: Mapping[int, str]
+    mask: int
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[int, str]]) -> _Choice:
+        names = dict(pairs)
+        return cls(names, sum(names))
+
+    def read(self, bits: int) -> str | None:
+        return self.names.get(bits & self.mask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The fluents of one object."""
+
+    thing: SceneObject
+    place: _Choice
+    liquid: _Choice
+    booleans: Mapping[str, int]
+    mask: int
+    known: dict[int, ThingState] = field(default_factory=dict)
+    """What is true of the object, by the values of its fluents."""
+
+    def read(self, bits: int) -> ThingState:
+        own = bits & self.mask
+        found = self.known.get(own)
+        if found is None:
+            truths = {name: bool(own & bit) for name, bit in self.booleans.items()}
+            found = ThingState(
+                self.thing.name, self.thing.kind, self.place.read(own), filled=self.liquid.read(own), **truths
+            )
+            self.known[own] = found
+        return found
+
 
 class StateReader:
     """Reads the states of one scene's system.
 
     Args:
         world: The scene with its layer.
+
+    Attributes:
+        scene: The scene.
     """
 
     def __init__(self, world: SceneDocument) -> None:
         self.scene: Scene = world.scene
         self._system = world.system
-        self._observe = world.observe
-        self._holders = [thing for thing in self.scene.all_objects if thing.is_site or thing.is_vessel]
-        self._rows = [self._row(thing) for thing in self.scene.all_objects]
+        self._partial = world.observe == "partial"
+        things = self.scene.all_objects
+        holders = [thing for thing in things if thing.is_site or thing.is_vessel]
+        places = {FLOOR: FLOOR, HAND: HAND} | {thing.symbol: thing.name for thing in holders if thing.is_site}
+        self._rows = [self._row(thing, holders) for thing in things]
         self._bases = {
-            thing.name: [
-                *((self._mask("base", thing.symbol, place.symbol), place.name) for place in self._sites()),
-                (self._mask("base", thing.symbol, FLOOR), FLOOR),
-                (self._mask("base", thing.symbol, HAND), HAND),
-            ]
-            for thing in self.scene.all_objects
+            thing.name: _Choice.of((self._bit("base", thing.symbol, symbol), name) for symbol, name in places.items())
+            for thing in things
         }
-        self._hidden = {thing.name: self._mask("hidden", thing.symbol) for thing in self.scene.all_objects}
-        self._seen = {
-            thing.name: self._mask("seen", thing.symbol) for thing in self.scene.all_objects if not thing.is_site
-        }
-        self._at = [(self._mask("at", place.symbol), place.name) for place in self._sites()]
-        self._facing = [(self._mask("facing", holder.symbol), holder.name) for holder in self._holders]
+        self._on_base = {
+            name: [(self._bit("base", thing.symbol, symbol), self._bit("hidden", thing.symbol), i) for i, thing in
+                   enumerate(things)]
+            for symbol, name in places.items()
+        }  # fmt: skip
+        self._seen = {thing.name: self._bit("seen", thing.symbol) for thing in things if not thing.is_site}
+        self._at = _Choice.of((self._bit("at", symbol), name) for symbol, name in places.items() if symbol != HAND)
+        self._facing = _Choice.of((self._bit("facing", holder.symbol), holder.name) for holder in holders)
 
     def world_state(self, state: State) -> WorldState:
         """Return what is true of each object in a state, by name.
@@ -46,33 +96,20 @@ class StateReader:
         Slices are in it from the state in which they come to be; what they were cut from stays, with ``sliced`` true
         and without a place. An object that stands for its control, such as a burner, is on when that is on.
         """
-        bits = state.bits
-        found: dict[str, ThingState] = {}
-        for thing, places, liquids, held, opened, on, dirty, sliced, cooked, broken in self._rows:
-            if thing.slice_of is not None and self.base(thing.name, state) is None:
-                continue
-            found[thing.name] = ThingState(
-                thing.name,
-                thing.kind,
-                next((name for mask, name in places if bits & mask), None),
-                held=bool(bits & held),
-                open=bool(bits & opened),
-                on=bool(bits & on),
-                filled=next((name for mask, name in liquids if bits & mask), None),
-                dirty=bool(bits & dirty),
-                sliced=bool(bits & sliced),
-                cooked=bool(bits & cooked),
-                broken=bool(bits & broken),
-            )
-        return found
+        return {
+            row.thing.name: row.read(state.bits)
+            for row in self._rows
+            if row.thing.slice_of is None or self.base(row.thing.name, state) is not None
+        }
 
     def robot_place(self, state: State) -> str | None:
         """Return the name of the fixed receptacle where the robot is; None on the floor."""
-        return next((name for mask, name in self._at if state.bits & mask), None)
+        place = self._at.read(state.bits)
+        return None if place == FLOOR else place
 
     def place_to_put_down(self, state: State) -> str | None:
         """Return the name of the receptacle into which the robot would put something down; None if there is none."""
-        return next((name for mask, name in self._facing if state.bits & mask), None)
+        return self._facing.read(state.bits)
 
     def base(self, name: str, state: State) -> str | None:
         """Return what carries an object in the end.
@@ -80,17 +117,18 @@ class StateReader:
         Returns:
             The name of a fixed receptacle, ``floor`` or ``hand``; None if the object does not exist.
         """
-        return next((place for mask, place in self._bases[name] if state.bits & mask), None)
-
-    def is_here(self, name: str, state: State) -> bool:
-        """Return whether an object is at the robot's place or in its hand, hidden or not."""
-        base = self.base(name, state)
-        return base == HAND or (base is not None and base == (self.robot_place(state) or FLOOR))
+        return self._bases[name].read(state.bits)
 
     def in_sight(self, state: State) -> tuple[SceneObject, ...]:
         """Return the objects in sight, in the order of the scene."""
-        here = (thing for thing in self.scene.all_objects if self.is_here(thing.name, state))
-        return tuple(thing for thing in here if not state.bits & self._hidden[thing.name])
+        bits = state.bits
+        near = sorted(
+            place
+            for base in (self._at.read(bits) or FLOOR, HAND)
+            for on_base, hidden, place in self._on_base[base]
+            if bits & on_base and not bits & hidden
+        )
+        return tuple(self.scene.all_objects[place] for place in near)
 
     def known(self, state: State) -> tuple[SceneObject, ...]:
         """Return the objects that exist and that the robot knows of, in the order of the scene.
@@ -107,27 +145,20 @@ class StateReader:
 
     def has_been_seen(self, thing: SceneObject, state: State) -> bool:
         """Return whether the robot knows of an object or has known of it before it was cut."""
-        if self._observe == "full":
+        if not self._partial:
             return thing.slice_of is None or self.base(thing.name, state) is not None
         return thing.is_site or bool(state.bits & self._seen[thing.name])
 
     def held(self, state: State) -> tuple[SceneObject, ...]:
         """Return the objects that the robot holds, without what is in them."""
-        return tuple(row[0] for row in self._rows if state.bits & row[3])
+        return tuple(row.thing for row in self._rows if state.bits & row.booleans["held"])
 
-    def _sites(self) -> Iterator[SceneObject]:
-        return (thing for thing in self._holders if thing.is_site)
-
-    def _mask(self, *atom: str) -> int:
+    def _bit(self, *atom: str) -> int:
         return 1 << self._system.bit(atom)
 
-    def _row(
-        self, thing: SceneObject
-    ) -> tuple[SceneObject, list[tuple[int, str]], list[tuple[int, str]], int, int, int, int, int, int, int]:
+    def _row(self, thing: SceneObject, holders: Iterable[SceneObject]) -> _Row:
         name = thing.symbol
-        held, opened, on, dirty, sliced, cooked, broken = (
-            self._mask(fluent, name) for fluent in ("held", "open", "on", "dirty", "sliced", "cooked", "broken")
-        )
-        places = [(self._mask("in", name, holder.symbol), holder.name) for holder in self._holders]
-        liquids = [(self._mask("filled", name, liquid), liquid) for liquid in LIQUIDS]
-        return thing, places, liquids, held, opened, on, dirty, sliced, cooked, broken
+        place = _Choice.of((self._bit("in", name, holder.symbol), holder.name) for holder in holders)
+        liquid = _Choice.of((self._bit("filled", name, each), each) for each in LIQUIDS)
+        booleans = {each: self._bit(each, name) for each in _BOOLEANS}
+        return _Row(thing, place, liquid, booleans, place.mask | liquid.mask | sum(booleans.values()))
