@@ -2,7 +2,7 @@
 
 | module | what it holds |
 | --- | --- |
-| classes | classes of objects and their properties |
+| object_kinds | classes of objects with their properties, and names in English |
 | scene | a room at the start: objects, places, states; its file |
 | actions | the actions of a robot: their demands, with the reasons of rejections, and their effects |
 | document | the exact document of a scene, in four layers of sight and hands |
@@ -11,7 +11,6 @@
 | interpreter | what words mean: the action of the document that they name |
 | episode | one episode: actions in words, accepted or rejected |
 | world_state | what is true of objects in one state |
-| object_kinds | classes of objects with their properties |
 | rules | step rules, state rules and sub-goals |
 | monitors | what rules and sub-goals mean for a sequence of states |
 | scores | scores of episodes, of runs, and over runs |

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from hazardmill.formalism.document.document import ActionDecl, Effect, Parameter
 from hazardmill.formalism.document.expressions import Expr
-from hazardmill.household.classes import LIQUIDS, STAINING, Property
+from hazardmill.household.object_kinds import LIQUIDS, STAINING, Property
 from hazardmill.household.scene import Scene, SceneObject
 
 Observe = Literal["partial", "full"]

@@ -21,7 +21,7 @@ from hazardmill.formalism.document.document import (
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.household.actions import FLOOR, HAND, Hands, HouseholdAction, Observe, household_actions
-from hazardmill.household.classes import LIQUIDS, Property
+from hazardmill.household.object_kinds import LIQUIDS, Property
 from hazardmill.household.scene import Scene, SceneObject
 
 _TYPES: Final = (

@@ -14,8 +14,8 @@ from typing import Final, Literal
 from hazardmill.errors import UsageError
 from hazardmill.formalism.semantics.transition_system import GroundAction, State
 from hazardmill.household.actions import HAND, Reason, Verb
-from hazardmill.household.classes import Property
 from hazardmill.household.interpreter import DEMANDED, WHILE_HELD, Interpreter, Phrase, squeeze
+from hazardmill.household.object_kinds import Property
 from hazardmill.household.observation import describe
 from hazardmill.household.states import StateReader
 

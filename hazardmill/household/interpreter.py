@@ -8,8 +8,8 @@ from typing import Final
 
 from hazardmill.formalism.semantics.transition_system import State
 from hazardmill.household.actions import HAND, HouseholdAction, Reason, Verb
-from hazardmill.household.classes import Property
 from hazardmill.household.document import SceneDocument
+from hazardmill.household.object_kinds import Property
 from hazardmill.household.scene import SceneObject, symbol_of
 from hazardmill.household.states import StateReader
 

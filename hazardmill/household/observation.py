@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hazardmill.formalism.semantics.transition_system import State
-from hazardmill.household.classes import Property
+from hazardmill.household.object_kinds import Property
 from hazardmill.household.scene import SceneObject
 from hazardmill.household.states import StateReader
 from hazardmill.household.world_state import ThingState, WorldState

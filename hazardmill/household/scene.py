@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hazardmill.errors import PlanningInputError
 from hazardmill.files import read_regular
-from hazardmill.household.classes import CLASSES, LIQUIDS, SLICES, Property, properties_of_slices, slice_class
+from hazardmill.household.object_kinds import KINDS, LIQUIDS, SLICES, Property, properties_of_slices, slice_class
 
 FORMAT: Final = "hazardmill-scene/1"
 ROOMS: Final = ("bathroom", "bedroom", "kitchen", "living_room")
@@ -330,12 +330,12 @@ class _SceneCheck:
                 index, "class", f"{entry.kind!r} is no name of a class", "use letters and digits, a capital first"
             )
         if entry.properties is None:
-            if entry.kind not in CLASSES:
+            if entry.kind not in KINDS:
                 raise self._error(
-                    index, "class", f"the class {entry.kind!r} is unknown", f"{_nearest(entry.kind, CLASSES)}, or give"
+                    index, "class", f"the class {entry.kind!r} is unknown", f"{_nearest(entry.kind, KINDS)}, or give"
                     " the object properties",
                 )  # fmt: skip
-            return CLASSES[entry.kind]
+            return KINDS[entry.kind].properties
         unknown = next((word for word in entry.properties if word not in {*Property}), None)
         if unknown is not None:
             raise self._error(

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from hazardmill.errors import NotExpressible, PlanningInputError
 from hazardmill.files import read_regular
-from hazardmill.household.object_kinds import KINDS
+from hazardmill.household.object_kinds import KINDS, LIQUIDS
 from hazardmill.household.rules import (
     Condition,
     Contains,
@@ -48,7 +48,6 @@ FLAG_KEYS: Final[Mapping[str, Flag]] = {
 }
 """Keys of the simulator to the flags that they are about."""
 
-_LIQUIDS: Final = ("water", "coffee", "wine")
 _FLOOR_PLANS: Final[Mapping[int, Room]] = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}
 """Hundreds of the number of a floor plan to its room; each has the numbers 1 to 30."""
 
@@ -314,8 +313,8 @@ def _condition(key: str, value: object, place: str) -> Condition:
         return IsIn(_kinds(value, place))
     if key == "fillLiquid":
         liquid = _text(value, place)
-        if liquid not in _LIQUIDS:
-            raise _wrong(place, f"the liquid {liquid[:40]} is not known", f"write one of {', '.join(_LIQUIDS)}")
+        if liquid not in LIQUIDS:
+            raise _wrong(place, f"the liquid {liquid[:40]} is not known", f"write one of {', '.join(LIQUIDS)}")
         return FilledWith(liquid)
     if not isinstance(value, bool):
         raise _wrong(place, "it is not true or false", "write true or false")

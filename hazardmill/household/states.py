@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from hazardmill.formalism.semantics.transition_system import State
 from hazardmill.household.actions import FLOOR, HAND
-from hazardmill.household.classes import LIQUIDS
 from hazardmill.household.document import SceneDocument
+from hazardmill.household.object_kinds import LIQUIDS
 from hazardmill.household.scene import Scene, SceneObject
 from hazardmill.household.world_state import ThingState, WorldState
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from hazardmill.household import rules
-from hazardmill.household.object_kinds import COOKING_APPLIANCES, KINDS, SLICING_TOOLS, Property
+from hazardmill.household.object_kinds import KINDS, Property
 from hazardmill.household.spoc_format import SpocTask, condition_json
 
 TASK_RULES: Final[Mapping[str, str]] = {
@@ -28,17 +28,17 @@ TASK_RULES: Final[Mapping[str, str]] = {
 }
 """Rule to what it finds."""
 
-_NEEDED: Final[Mapping[rules.Flag, Property]] = {
-    "held": "pickable",
-    "open": "openable",
-    "on": "toggleable",
-    "filled": "fillable",
-    "dirty": "dirtyable",
-    "sliced": "sliceable",
-    "cooked": "cookable",
-    "broken": "breakable",
+_NEEDED: Final[Mapping[rules.Flag, tuple[Property, ...]]] = {
+    "held": (Property.PICKABLE,),
+    "open": (Property.OPENABLE,),
+    "on": (Property.TOGGLEABLE, Property.COOKER),
+    "filled": (Property.FILLABLE,),
+    "dirty": (Property.DIRTYABLE,),
+    "sliced": (Property.SLICEABLE,),
+    "cooked": (Property.COOKABLE,),
+    "broken": (Property.BREAKABLE,),
 }
-"""The property without which a flag is never true."""
+"""Properties without all of which a flag is never true; a cooker without a switch is on while its knob is."""
 
 _ARTICLES: Final = frozenset({"a", "an", "the", "this", "that", "its", "your", "my", "some"})
 _PUT: Final = frozenset({"put", "place", "move", "bring", "store", "set", "drop", "return"})
@@ -153,7 +153,7 @@ def _unused(objects: frozenset[str], words: list[str], mentions: list[_Mention])
     for mention in mentions:
         # Without an article before it, the word may be a verb: "microwave a slice".
         noun = _ARTICLES & {*words[max(0, mention.start - 3) : mention.start]}
-        tool = slices and mention.kinds & {*SLICING_TOOLS}
+        tool = slices and any(Property.BLADE in KINDS[kind].properties for kind in mention.kinds)
         if noun and not tool and not mention.kinds & objects:
             yield f"neither goal nor rule has the {mention.words} of the instruction"
 
@@ -202,26 +202,27 @@ def _impossible(task: SpocTask) -> Iterator[str]:
 def _cannot(kind: str, condition: rules.GoalCondition) -> Iterator[str]:
     match condition:
         case rules.FlagIs(flag, True):
-            yield from _lacks(kind, _NEEDED[flag])
+            yield from _lacks(kind, *_NEEDED[flag])
         case rules.FilledWith():
-            yield from _lacks(kind, "fillable")
+            yield from _lacks(kind, Property.FILLABLE)
         case rules.Contains(kinds):
-            yield from _lacks(kind, "receptacle")
+            yield from _lacks(kind, Property.RECEPTACLE)
             for each in kinds:
-                yield from _lacks(each, "pickable")
+                yield from _lacks(each, Property.PICKABLE)
         case rules.IsIn(kinds):
-            yield from _lacks(kind, "pickable")
+            yield from _lacks(kind, Property.PICKABLE)
             for each in kinds:
-                yield from _lacks(each, "receptacle")
+                yield from _lacks(each, Property.RECEPTACLE)
         case rules.CookedBy(appliance):
-            yield from _lacks(kind, "cookable")
-            if appliance not in COOKING_APPLIANCES:
+            yield from _lacks(kind, Property.COOKABLE)
+            if Property.COOKER not in KINDS[appliance].properties:
                 yield f"{appliance} cooks nothing"
 
 
-def _lacks(kind: str, needed: Property) -> Iterator[str]:
-    if needed not in KINDS[kind].properties:
-        yield f"{kind} is not {'a receptacle' if needed == 'receptacle' else needed}"
+def _lacks(kind: str, *needed: Property) -> Iterator[str]:
+    """Say so if a class has none of the properties, of which the first is the usual one."""
+    if KINDS[kind].properties.isdisjoint(needed):
+        yield f"{kind} is not {'a receptacle' if needed[0] is Property.RECEPTACLE else needed[0]}"
 
 
 def _forbidden(task: SpocTask) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import PlanningInputError
+from hazardmill.household.object_kinds import KINDS
 from hazardmill.household.scene import FORMAT, ROOMS, Scene, read_scene, shipped_scene
 
 MUG = {"class": "Mug"}
@@ -19,6 +20,14 @@ def test_the_objects_of_a_class_are_numbered_in_the_order_of_the_file() -> None:
     scene = Scene.of("kitchen", [MUG, {"class": "Fridge"}, {"class": "Mug", "in": "Fridge (1)"}])
     assert [thing.name for thing in scene.objects] == ["Mug (1)", "Fridge (1)", "Mug (2)"]
     assert [thing.symbol for thing in scene.objects] == ["Mug_1", "Fridge_1", "Mug_2"]
+
+
+def test_an_object_of_each_class_has_properties_that_a_scene_may_give_it() -> None:
+    for name, kind in KINDS.items():
+        (usual, *slices) = Scene.of("hall", [{"class": name}]).all_objects
+        said = Scene.of("hall", [{"class": name, "properties": [*kind.properties]}])
+        assert said.objects == (usual,) and usual.properties == kind.properties
+        assert {thing.kind for thing in slices} <= KINDS.keys(), name
 
 
 def test_slices_are_numbered_after_those_of_the_start() -> None:

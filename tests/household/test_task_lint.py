@@ -172,6 +172,18 @@ def test_a_state_needs_a_property(goal: dict[str, Any], message: str) -> None:
     assert ("impossible_state", message) in findings(with_goal(**goal))
 
 
+@pytest.mark.parametrize("kind", ["StoveBurner", "StoveKnob", "Microwave"])
+def test_what_cooks_can_be_on_with_or_without_a_switch_of_its_own(kind: str) -> None:
+    found = findings(with_goal(object_name=kind, isToggled=True))
+    assert "impossible_state" not in {rule for rule, _ in found}
+
+
+@pytest.mark.parametrize(("kind", "cooks"), [("StoveBurner", True), ("Toaster", True), ("CoffeeMachine", False)])
+def test_an_appliance_of_a_goal_must_cook(kind: str, cooks: bool) -> None:
+    found = findings(with_goal(object_name="Potato", cooking_appliance=kind, isCooked=True))
+    assert (("impossible_state", f"{kind} cooks nothing") not in found) is cooks
+
+
 def test_a_flag_that_is_false_is_possible_for_all() -> None:
     assert findings(with_goal(object_name="Tomato", isOpen=False, isBroken=False)) == []
 
