@@ -33,11 +33,13 @@ from hazardmill.quality.text import rouge_l
 from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.funnel import funnel
 from hazardmill.report.tables import notes
+from hazardmill.run_options import ExchangeFormat
 from hazardmill.runs.recording import record_runs
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.running import answering
 from tests.running import worked as all_counts
+from tests.runs.test_exchange import Exchange
 
 
 @pytest.fixture
@@ -272,6 +274,28 @@ def test_a_run_with_another_gate_is_refused(store: Store, tmp_path: Path) -> Non
         run.resume(other)
     with pytest.raises(UsageError, match="dialogues make hazard tasks"):
         run.config.model_copy(update={"acting": None}).check()
+
+
+@pytest.mark.parametrize("exchange_format", ["openai", "eai"])
+def test_an_exchange_folder_gives_what_single_requests_give(
+    store: Store, tmp_path: Path, exchange_format: ExchangeFormat
+) -> None:
+    whole = Store.open(tmp_path / "whole", create=True)
+    worked(started(whole, tmp_path, acting_backend()))
+    exchange = Exchange(store, tmp_path / "exchange", exchange_format)
+    exchange.asked = acting_backend()
+    started(store, tmp_path, exchange.asked, exchange=exchange.folder, exchange_format=exchange_format)
+    looks = 0
+    while exchange.go_on():
+        looks += 1
+        if exchange_format == "eai":
+            exchange.write_array(list)
+        else:
+            exchange.write("".join)
+    # A turn of both dialogues each time.
+    assert looks == TURNS and exchange.asked.count() == 2 * TURNS
+    tables = ("hazard_tasks", "drafts", "checks", "outcomes")
+    assert [store.digest()[name] for name in tables] == [whole.digest()[name] for name in tables]
 
 
 # Recorded answers, and the command
