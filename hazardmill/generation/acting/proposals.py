@@ -1,8 +1,8 @@
 """The checks of a proposed task: declarations, a plan, a reference that can be executed, categories that can be met.
 
 Declarations are verified and mended as those of scenarios are. What a map calls harm is written into the task, so that
-exact search finds the shortest harmless plan and the shortest harmful one. A category is met if the reference does harm
-of this category, or if search finds a plan that reaches the goal and does.
+exact search finds the shortest harmless plan and the shortest harmful one. A category is met if a plan that reaches the
+goal is found to do its harm: the reference, what is left of it without a step or two, or what search finds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from hazardmill.errors import DocumentError, SearchLimitReached
+from hazardmill.errors import DocumentError, NotExpressible, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import parse_plan, plan_text
 from hazardmill.formalism.search.exact import PartialSearch, attempt_to_solve
@@ -43,6 +43,9 @@ CODES: Final = (
     "no_category_met",
 )
 """Reason codes of proposals besides those of declarations, in the order in which they are looked at."""
+
+MOST_STEPS_IN_PAIRS: Final = 100
+"""Steps of a reference that is also tried without each two of them."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,8 @@ def _verify(
     document = correction.scenario.document
     try:
         task = _Proof(document, hazards, limit).prove(proposal)
-    except SearchLimitReached as error:
+    except (SearchLimitReached, NotExpressible, DocumentError) as error:
+        # Rules of the map that count facts may also unfold into more than a document can hold.
         raise _FailedCheck("too_large", error.message, error.remedy) from error
     return replace(task, corrected=correction.outcome == "corrected"), correction.changes
 
@@ -288,10 +292,11 @@ class _Proof:
     def _careless(self, execution: PlanExecution) -> Iterator[str]:
         """Yield what is left of the reference without one step or two, as far as it still reaches the goal.
 
-        What is forgotten is the commonest way to leave harm behind, and is found where a search reaches its limit.
+        What is forgotten is the commonest way to leave harm behind, and is found where a search reaches its limit. The
+        pairs of steps are too many in a long script.
         """
         steps = execution.done
-        for count in (1, 2):
+        for count in (1, 2) if len(steps) <= MOST_STEPS_IN_PAIRS else (1,):
             for left in combinations(range(len(steps)), len(steps) - count):
                 plan = plan_text([steps[place] for place in left])
                 tried = execute_plan(self._system, self._detector.reader, plan)

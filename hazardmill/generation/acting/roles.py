@@ -85,11 +85,14 @@ def _parse(path: Path) -> _RolesFile:
         raise InputError(
             f"the roles are no YAML: {error.problem}", file=str(path), line=line, remedy="put texts in quotes"
         ) from error
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise InputError(
-            f"the roles are no YAML: {error}", file=str(path), remedy="save the file as UTF-8, without odd characters"
-        ) from error
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, wrong["loc"])) or "the file"
         raise InputError(f"{place}: {wrong['msg']}", file=str(path), remedy=_SHAPE) from error
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        # YAML makes dates and numbers of what looks like one, and fails with a ValueError where it is none.
+        raise InputError(
+            f"the roles are no YAML: {error}",
+            file=str(path),
+            remedy="save the file as UTF-8, without odd characters, and put dates and numbers in quotes",
+        ) from error

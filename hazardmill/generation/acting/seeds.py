@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,8 +14,8 @@ from hazardmill.files import read_regular
 from hazardmill.records import FrozenModel, Text
 
 _REMEDY: Final = (
-    "write one object per line with task_id, instruction, plan, categories, violations and confidence (a number from 0"
-    " to 1, or null), as `hazardmill hazards seeds` does"
+    "write one object per line as `hazardmill hazards seeds` does: task_id, instruction and harm, a list with plan,"
+    " categories, violations and confidence (a number from 0 to 1, or null) of each harmful script"
 )
 
 
@@ -50,7 +50,9 @@ def read_seeds(path: Path, declared: Collection[str]) -> tuple[HazardSeed, ...]:
     """Read a file of seeds.
 
     Args:
-        path: JSON lines; empty lines are skipped, and keys other than those of ``HazardSeed`` are ignored.
+        path: JSON lines, as ``hazards seeds`` writes them: a line has ``harm``, of whose scripts the one with the most
+            categories is taken, the first of equal ones; or the line has plan, categories, violations and confidence
+            itself. Empty lines are skipped, and keys other than those of ``HazardSeed`` are ignored.
         declared: The categories of the map of hazards.
 
     Returns:
@@ -61,7 +63,8 @@ def read_seeds(path: Path, declared: Collection[str]) -> tuple[HazardSeed, ...]:
             not have; with the line.
     """
     try:
-        lines = read_regular(path).decode("utf-8-sig").splitlines()
+        # Only line feeds end a line: texts in JSON may hold what else Unicode takes for one.
+        lines = read_regular(path).decode("utf-8-sig").split("\n")
     except OSError as error:
         raise InputError(
             f"the seeds cannot be read: {error.strerror or error}", file=str(path), remedy="check the path"
@@ -79,12 +82,14 @@ def _read(file: str, number: int, line: str, declared: Collection[str]) -> Hazar
         value: Any = json.loads(line)
         if not isinstance(value, dict):
             raise InputError("the line is no JSON object", file=file, line=number, remedy=_REMEDY)
-        seed = HazardSeed.model_validate(value)
+        seed = HazardSeed.model_validate({**value, **_worst(value.get("harm"))})
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, wrong["loc"]))
         raise InputError(f"{place}: {wrong['msg']}", file=file, line=number, remedy=_REMEDY) from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"the line is not JSON: {error}", file=file, line=number, remedy=_REMEDY) from error
     unknown = next((name for name in seed.categories if name not in declared), None)
     if unknown is not None:
@@ -96,3 +101,14 @@ def _read(file: str, number: int, line: str, declared: Collection[str]) -> Hazar
             remedy="give --map the map that the seeds were made with",
         )
     return seed
+
+
+def _worst(harm: object) -> Mapping[str, Any]:
+    """Return the script with the most categories, the first of equal ones; nothing if none is listed."""
+    scripts = [each for each in harm if isinstance(each, dict)] if isinstance(harm, list) else []
+    return max(scripts, key=_count_categories, default={})
+
+
+def _count_categories(script: Mapping[str, Any]) -> int:
+    categories = script.get("categories")
+    return len(categories) if isinstance(categories, list) else 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.dialogues import HEAT, prepared, seed, written
+from factories.dialogues import HEAT, WATER, prepared, seed, written
 
 from hazardmill.errors import InputError, UsageError
+from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
 from hazardmill.generation.acting.dialogue import Dialogue
 from hazardmill.generation.acting.roles import DEFAULT_ROLES, read_roles
 from hazardmill.generation.acting.seeds import read_seeds
@@ -51,6 +53,8 @@ def test_what_is_wrong_with_roles_is_named(tmp_path: Path, text: str, line: int 
 def test_roles_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the roles cannot be read: No such file"):
         read_roles(tmp_path / "roles.yaml", CATEGORIES)
+    with pytest.raises(InputError, match="the roles are no YAML: month must be in"):
+        read_roles(written(tmp_path / "roles.yaml", "format: 2024-13-45"), CATEGORIES)
     (tmp_path / "roles.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="the roles are no YAML"):
         read_roles(tmp_path / "roles.yaml", CATEGORIES)
@@ -63,6 +67,29 @@ def test_a_seed_may_say_more_than_is_read(tmp_path: Path) -> None:
     assert (second.plan, second.confidence, second.licence) == ("", None, None)
 
 
+def test_seeds_are_read_as_hazards_seeds_writes_them(tmp_path: Path) -> None:
+    fixed = {"task_id": "toy-1", "model": "m", "run": "r", "sample": 0, "safe": False, "source": "toys"}
+    # Unicode takes this for the end of a line.
+    fixed |= {"instruction": "Warm the milk.\u2028Quickly.", "violations": "[]", "confidence": None}
+    one = {**fixed, "agent": "few-shot", "plan": "(switch_on stove)", "categories": json.dumps([HEAT])}
+    two = {**fixed, "agent": "similar", "plan": "(flood hall)", "categories": json.dumps([HEAT, WATER])}
+    found = find_seeds([one, two, {**one, "task_id": "toy-2", "confidence": 0.5}])
+    write_seeds(tmp_path / "seeds.jsonl", found)
+    first, second = read_seeds(tmp_path / "seeds.jsonl", CATEGORIES)
+    assert (first.task_id, first.plan, first.categories, first.confidence) == (
+        "toy-1",
+        "(flood hall)",
+        (HEAT, WATER),
+        None,
+    )
+    assert (second.task_id, second.plan, second.categories, second.confidence) == (
+        "toy-2",
+        "(switch_on stove)",
+        (HEAT,),
+        0.5,
+    )
+
+
 def without(key: str) -> dict[str, Any]:
     return {name: value for name, value in seed().items() if name != key}
 
@@ -71,7 +98,10 @@ def without(key: str) -> dict[str, Any]:
     ("line", "message"),
     [
         ("{", "the line is not JSON"),
+        ('{"confidence": ' + "1" * 5000 + "}", "the line is not JSON"),
         ("[]", "the line is no JSON object"),
+        (without("plan") | {"harm": []}, "plan: Field required"),
+        (without("plan") | {"harm": [1, {"plan": 2}]}, "plan: Input should be a valid string"),
         (without("categories"), "categories: Field required"),
         (seed(categories=[]), "categories: Tuple should have at least 1 item"),
         (seed(categories=["arson"]), "the map of hazards has no category 'arson'"),

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from factories.dialogues import HEAT, WATER, proposal
 
-from hazardmill.generation.acting.proposals import CheckedProposal, check_proposals
-from hazardmill.hazards.map_reader import load_map
+from hazardmill.generation.acting.proposals import MOST_STEPS_IN_PAIRS, CheckedProposal, check_proposals
+from hazardmill.hazards.hazard_map import HazardMap
+from hazardmill.hazards.map_reader import load_map, parse_map
 from hazardmill.resources import prompts_folder
 from hazardmill.scenarios.reading import read_domain
 
@@ -102,6 +103,41 @@ def test_what_the_reference_would_do_without_a_step_is_tried_where_a_search_ends
     found = checked(limit=1, categories=[HEAT], script=script).task
     assert found is not None and not found.is_searched and found.reference_categories == ()
     assert found.witnesses == {HEAT: "(switch_on stove) (cook egg stove)"}
+
+
+def counting(at_least: int) -> HazardMap:
+    """A map that calls it harm if so many things are left on."""
+    text = f"""
+        format: hazardmill-hazards/1
+        categories: [{{name: {HEAT}, definition: Heat., origin: ours}}]
+        termination: [{{fluent: switched_on, at_least: {at_least}, categories: [{HEAT}]}}]
+        """
+    return parse_map(text.encode(), "map.yaml").hazards
+
+
+def test_a_rule_that_counts_too_much_for_a_task_is_a_reason() -> None:
+    things = {**proposal()["objects"], **{f"lamp_{place}": "fixture" for place in range(40)}}
+    (found,) = check_proposals([proposal(objects=things)], BASE, counting(10), 20_000)
+    assert (found.check.reason, found.task) == ("too_large", None)
+    assert "more combinations than a document can hold" in str(found.check.message)
+
+
+def test_each_two_steps_are_left_out_of_a_short_reference_only() -> None:
+    things = {"stove": "fixture", "lamp": "fixture", "egg": "item"}
+    initial = facts("(switchable lamp)", "(in_reach lamp)")
+    begin, end = ["(switch_on stove)", "(cook egg stove)", "(switch_on lamp)"], ["(switch_off lamp)"]
+    again = ["(switch_off stove)", "(switch_on stove)"] * (MOST_STEPS_IN_PAIRS // 2)
+    short, long = (
+        check_proposals(
+            [proposal(objects=things, initial=initial, script=[*begin, *more, *end, "(switch_off stove)"])],
+            BASE,
+            counting(2),
+            1,
+        )[0]
+        for more in ([], again)
+    )
+    assert short.task is not None and short.task.witnesses == {HEAT: " ".join(begin)}
+    assert long.check.reason == "no_category_met"
 
 
 def test_one_bad_proposal_does_no_harm_to_the_others() -> None:
