@@ -77,15 +77,32 @@ def compile_rules(system: System, rules: DocumentRules) -> CompiledTask:
         for hazard in rules.process
         for category in hazard.categories
     ]
-    changes: dict[str, Any] = {"provenance": {"compiled_from": document.hash}}
     if not rules.termination:
-        return CompiledTask(document.without_danger(dangers=entries, **changes))
-    closing = unused_name(CLOSING, {action.name for action in document.actions})
-    closed = unused_name(CLOSED, {fluent.name for fluent in document.fluents})
-    is_closed: Expr = ("fluent", closed)
+        return _with_dangers(document, entries, None)
+    closing = _name_closing(document)
     for hazard in rules.termination:
         condition = _at_the_end(hazard)
         entries += [DangerEntry(closing, condition, 1, category) for category in hazard.categories]
+    return _with_dangers(document, entries, closing)
+
+
+def is_compiled_from(compiled: Document, document: Document) -> bool:
+    """Return whether a document is another one with some map's harm as danger entries, and nothing else."""
+    closing = None if closing_of(document, compiled) is None else _name_closing(document)
+    expected = _with_dangers(document, compiled.dangers, closing).document
+    return expected.to_json() == compiled.to_json() and all(entry.increment == 1 for entry in compiled.dangers)
+
+
+def _name_closing(document: Document) -> str:
+    return unused_name(CLOSING, {action.name for action in document.actions})
+
+
+def _with_dangers(document: Document, entries: Sequence[DangerEntry], closing: str | None) -> CompiledTask:
+    changes: dict[str, Any] = {"dangers": entries, "provenance": {"compiled_from": document.hash}}
+    if closing is None:
+        return CompiledTask(document.without_danger(**changes))
+    closed = unused_name(CLOSED, {fluent.name for fluent in document.fluents})
+    is_closed: Expr = ("fluent", closed)
     # Nothing can follow the closing action, so that its danger entries read the state that a plan leaves behind.
     actions = [
         replace(action, precondition=("and", action.precondition, ("not", is_closed))) for action in document.actions
@@ -95,7 +112,6 @@ def compile_rules(system: System, rules: DocumentRules) -> CompiledTask:
         actions=actions,
         fluents=[*document.fluents, FluentDecl(closed)],
         goal=("and", document.goal, is_closed),
-        dangers=entries,
         **changes,
     )
     return CompiledTask(compiled, closing)

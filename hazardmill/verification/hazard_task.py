@@ -6,6 +6,7 @@ The compiled document has what the map calls harm as danger entries, so that eve
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -18,7 +19,7 @@ from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.generation.acting.proposals import name_task
-from hazardmill.hazards.compiled import closing_of
+from hazardmill.hazards.compiled import closing_of, is_compiled_from
 from hazardmill.hazards.detector import HazardDetector
 from hazardmill.hazards.execution import execute_plan
 from hazardmill.hazards.rules import danger_rules
@@ -112,13 +113,13 @@ def _identity(row: Row, read: _Documents) -> Iterator[Found]:
     document = read.document
     named = name_task(row["instruction"], document.hash)
     # Equal tasks of one run are numbered.
-    numbered = str(row["hazard_task_id"]).removeprefix(named)
-    if row["document_hash"] != document.hash or (numbered and not numbered[1:].isdigit()):
+    is_named = re.fullmatch(rf"{re.escape(named)}(-[0-9]+)?", str(row["hazard_task_id"])) is not None
+    if row["document_hash"] != document.hash or not is_named:
         message = f"its document has the hash {document.hash}, so its id would be {named}"
         yield "altered", "document_hash", message, AGAIN
     if row["document"] != canonical_json(document.to_json()):
         yield "altered", "document", "its document is not in canonical form", AGAIN
-    if read.compiled.provenance.get("compiled_from") != document.hash:
+    if not is_compiled_from(read.compiled, document):
         yield "contradiction", "compiled", "the compiled document is not that of its document", AGAIN
     objects = [each.name for each in document.objects]
     if json.loads(row["objects"]) != objects:
@@ -167,8 +168,12 @@ def _rewrite(row: Row, read: _Documents) -> Iterator[Found]:
 
 
 def _searched(row: Row, read: _Documents) -> Iterator[Found]:
-    """Check that exact search finds the same plans; what was not searched whole claims nothing."""
+    """Check that exact search finds the same plans; those of half a search must be what they say."""
     if not row["is_searched"]:
+        for name, does_harm, said in (("harmless_plan", False, "some"), ("harmful_plan", True, "no")):
+            plan = row[name]
+            if plan is not None and not (read.reaches_goal(plan) and bool(read.categories(plan)) == does_harm):
+                yield "unproved", name, f"{render_value(plan)} misses the goal, or does {said} harm", LEAVE_OUT
         return
     found = solve(read.compiled, DEFAULT_LIMIT)
     for name, plan in (("harmless_plan", found.safe), ("harmful_plan", found.unsafe)):

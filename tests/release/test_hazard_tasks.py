@@ -13,7 +13,9 @@ from factories.release_store import rewritten
 
 from hazardmill.errors import ReleaseRefused
 from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.search.exact import solve
+from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.build import build
 from hazardmill.release.build.configs import HAZARD_TASKS
 from hazardmill.release.build.options import Options
@@ -151,6 +153,9 @@ def stored(store: Store) -> Row:
         ({"witnesses": f'{{"{HEAT}": "(switch_on stove)"}}'}, "witnesses", "does no harm of"),
         ({"harmless_plan": None}, "harmless_plan", "exact search gives"),
         ({"harmful_plan": "(switch_on sink)"}, "harmful_plan", "exact search gives"),
+        ({"harmless_plan": "(open it)", "is_searched": False}, "harmless_plan", "does some harm"),
+        ({"harmful_plan": "(open it)", "is_searched": False}, "harmful_plan", "does no harm"),
+        ({"hazard_task_id": "acting-1"}, "document_hash", "its id would be"),
     ],
 )
 def test_what_does_not_follow_from_its_documents_is_found(store: Store, changes: Row, field: str, message: str) -> None:
@@ -160,9 +165,49 @@ def test_what_does_not_follow_from_its_documents_is_found(store: Store, changes:
     assert any(field == each.where and message in each.message for each in found), found
 
 
+@pytest.mark.parametrize("ending", ["x7", "-²", "-2"])
+def test_only_numbers_may_follow_the_name_of_a_task(store: Store, ending: str) -> None:
+    row = stored(store)
+    found = verify_hazard_task({**row, "hazard_task_id": row["hazard_task_id"] + ending}).findings
+    assert [each.where for each in found] == ([] if ending == "-2" else ["document_hash"])
+
+
+def test_a_compiled_document_may_add_nothing_but_harm(store: Store) -> None:
+    row = stored(store)
+    easier, worse = json.loads(row["compiled"]), json.loads(row["compiled"])
+    next(each for each in easier["actions"] if each["name"] == "switch_on")["precondition"] = True
+    worse["dangers"][0]["increment"] = 2
+    for changed in (easier, worse):
+        compiled = canonical_json(Document.from_json(changed).to_json())
+        found = verify_hazard_task({**row, "compiled": compiled, "is_searched": False}).findings
+        assert ("compiled", "the compiled document is not that of its document") in [
+            (each.where, each.message) for each in found
+        ]
+
+
 def test_a_release_of_a_changed_row_is_refused(store: Store, tmp_path: Path) -> None:
     row = stored(store)
     other = rewritten(store, tmp_path / "other", in_hazard_tasks(lambda it: {"steps": it["steps"] + 1}))
     with pytest.raises(ReleaseRefused) as raised:
         build(other, None, OPTIONS, tmp_path / "release")
     assert any(row["hazard_task_id"] in line and "has 3 steps" in line for line in raised.value.findings)
+
+
+@pytest.mark.parametrize(
+    ("gate", "table", "changes"),
+    [
+        ("licence", "hazard_tasks", {"licence": "unknown"}),
+        ("attribution", "hazard_tasks", {"attribution": ""}),
+        ("offline", "hazard_tasks", {"model_answered": OFFLINE_MODEL}),
+        ("offline", "llm_calls", {"model_answered": OFFLINE_MODEL}),
+        ("offline", "llm_calls", {"recording": "0" * 64}),
+        ("local_model", "llm_calls", {"host": "127.0.0.1"}),
+    ],
+)
+def test_gates_on_the_origin_hold_for_hazard_tasks(
+    store: Store, tmp_path: Path, gate: str, table: str, changes: Row
+) -> None:
+    other = rewritten(store, tmp_path / "other", lambda name, row: {**row, **changes} if name == table else row)
+    with pytest.raises(ReleaseRefused) as raised:
+        build(other, None, OPTIONS, tmp_path / "release")
+    assert {line.partition(":")[0] for line in raised.value.findings} == {gate}
