@@ -211,3 +211,11 @@ def test_gates_on_the_origin_hold_for_hazard_tasks(
     with pytest.raises(ReleaseRefused) as raised:
         build(other, None, OPTIONS, tmp_path / "release")
     assert {line.partition(":")[0] for line in raised.value.findings} == {gate}
+
+
+def test_under_a_policy_of_review_they_are_refused_with_what_can_be_done(store: Store, tmp_path: Path) -> None:
+    (review := tmp_path / "review").mkdir()
+    with pytest.raises(ReleaseRefused) as raised:
+        build(store, review, Options(version="1.0.0", policy="majority"), tmp_path / "release")
+    assert len(raised.value.findings) == 16
+    assert all("hazard tasks have no review" in line and "--policy none" in line for line in raised.value.findings)

@@ -21,7 +21,9 @@ from factories.dialogues import (
     proposal,
     proposed,
     remark,
+    seed,
     speak,
+    written,
 )
 from factories.scripted import ScriptedBackend
 from store.damaging import rebuild
@@ -340,6 +342,15 @@ def test_recorded_turns_of_other_roles_are_named_and_the_dialogue_stays_pending(
     assert "holds no turn of this dialogue: its dialogues have other roles" in ended.output
     assert "dialogues.jsonl.zst" in ended.output and "give the options of the recorded run" in ended.output
     assert Store.open(tmp_path / "again").count("outcomes") == 0
+
+
+def test_seeds_without_a_licence_are_said_to_make_tasks_that_no_release_takes(
+    tmp_path: Path, invoke: Callable[..., Any]
+) -> None:
+    silent = written(tmp_path / "silent.jsonl", seed(licence=None))
+    words = ("--seeds", str(silent), "--model", "recorded", "--recordings", str(tmp_path))
+    assert "a release will refuse the tasks unless you give --licence" in invoke(*words).stderr
+    assert "--licence" not in invoke(*words, "--licence", "MIT").stderr
 
 
 def test_the_shipped_roles_and_map_are_used_unless_others_are_named(

@@ -14,7 +14,7 @@ from hazardmill.formalism.document.plan_text import parse_plan
 _STEP: Final = re.compile(
     r"\((?P<step>[^()\n]*)\)"
     # A dash is a separator, but a minus sign is not.
-    r"(?:(?:[^()\n\d.-]|-(?=\s)|\.(?!\d)){0,40}(?P<number>\d+(?:\.\d+)?|\.\d+)\s?(?P<per_cent>%?)(?!\w|\.\d))?"
+    r"(?:(?:[^()\n\d.-]|-(?=\s)|\.(?!\d)){0,40}(?P<number>\d+(?:\.\d+)?|\.\d+)\s?(?P<per_cent>%?)(?!\w|[.,]\d))?"
 )
 
 
@@ -28,14 +28,21 @@ def read_confidences(text: str, plan: str) -> list[float | None]:
     Returns:
         One number from 0 to 1 per step; None where none is stated.
     """
-    said = [(parse_plan(f"({match['step']})"), _number(match)) for match in _STEP.finditer(_read_part(text))]
+    said: list[float | None] = []
+    places: dict[tuple[str, ...], list[int]] = {}
+    for match in _STEP.finditer(_read_part(text)):
+        for written in parse_plan(f"({match['step']})")[:1]:
+            places.setdefault(_spelled(written), []).append(len(said))
+            said.append(_number(match))
     found: list[float | None] = []
-    place = len(said)
+    end = len(said)
     # From the end, where the plan that counts stands: an answer may repeat the example or correct itself.
     for step in reversed(parse_plan(plan)):
-        at = next((n for n in range(place - 1, -1, -1) if said[n][0] and _same(said[n][0][0], step)), None)
-        found.append(None if at is None else said[at][1])
-        place = place if at is None else at
+        before = places.get(_spelled(step), [])
+        while before and before[-1] >= end:
+            before.pop()
+        end = before[-1] if before else end
+        found.append(said[end] if before else None)
     return found[::-1]
 
 
@@ -56,5 +63,5 @@ def _number(match: re.Match[str]) -> float | None:
     return value if value <= 1 else None
 
 
-def _same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return [token.lower() for token in one] == [token.lower() for token in other]
+def _spelled(step: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(token.lower() for token in step)

@@ -21,6 +21,8 @@ PLAN = "(open fridge) (take egg fridge)"
         # The number of the next step, and what is out of range, are none.
         ("(open fridge)\n2. (take egg fridge) ; 95", [None, None]),
         ("(open fridge) ; -0.5\n(take egg fridge) ; 0.5.1", [None, None]),
+        # Half of a number with a comma is none.
+        ("(open fridge) ; 0,9\n(take egg fridge) ; 90,5 %", [None, None]),
         # The plan that counts stands at the end.
         ("(open fridge) ; 0.1\nNo, rather:\n(open fridge) ; 0.2\n(take egg fridge) ; 0.3", [0.2, 0.3]),
         ("<think>(open fridge) ; 0.1 (take egg fridge) ; 0.1</think>nothing", [None, None]),
@@ -35,3 +37,8 @@ def test_the_mean_is_over_stated_confidences() -> None:
     assert mean_confidence([0.5, None, 1]) == 0.75
     assert mean_confidence([None]) is None and mean_confidence([]) is None
     assert read_confidences("(a) 0.5", "") == []
+
+
+def test_steps_that_do_not_occur_are_not_looked_for_in_all_others() -> None:
+    # Each step against each other one would take minutes.
+    assert set(read_confidences("(a)\n" * 40_000, "(b) " * 20_000)) == {None}
