@@ -219,3 +219,17 @@ def test_under_a_policy_of_review_they_are_refused_with_what_can_be_done(store: 
         build(store, review, Options(version="1.0.0", policy="majority"), tmp_path / "release")
     assert len(raised.value.findings) == 16
     assert all("hazard tasks have no review" in line and "--policy none" in line for line in raised.value.findings)
+
+
+def test_a_licence_that_no_source_has_is_refused_with_the_option_that_sets_it(store: Store, tmp_path: Path) -> None:
+    other = rewritten(store, tmp_path / "other", in_hazard_tasks(lambda _: {"licence": "unknown"}))
+    with pytest.raises(ReleaseRefused) as raised:
+        build(other, None, OPTIONS, tmp_path / "release")
+    assert all("no source has its licence 'unknown'" in line and "--licence" in line for line in raised.value.findings)
+
+
+def test_a_task_without_categories_is_refused_and_stops_no_build(store: Store, tmp_path: Path) -> None:
+    other = rewritten(store, tmp_path / "other", in_hazard_tasks(lambda _: {"categories": "[]"}))
+    with pytest.raises(ReleaseRefused) as raised:
+        build(other, None, OPTIONS, tmp_path / "release")
+    assert all("there is not one plan per category" in line for line in raised.value.findings)

@@ -262,7 +262,8 @@ def _hazard_task_as_task(row: Row) -> Row:
         "task_id": row["hazard_task_id"],
         "structure_id": None,
         "danger_group": "",
-        "danger_type": categories[0],
+        # The gates refuse a task without a category.
+        "danger_type": next(iter(categories), ""),
         "avoidability": "",
         "product": "hazard_task",
     }

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.generation.acting.dialogue import SOURCE as ACTING
 from hazardmill.ingest.sources import Source, list_sources
 from hazardmill.llm.recordings import DIALOGUE_PLACE, PLACE, SCENARIO_PLACE
 from hazardmill.llm.requests import OFFLINE_MODEL
@@ -164,7 +165,7 @@ class Rights:
         self._by_source = {source.name: source.licence for source in known}
 
     def see_licence(self, tally: FindingTally, row: Row) -> None:
-        """Check that a task has the licence of its source or, if the source is unknown, the licence of some source."""
+        """Check that a task has the licence of its source, or of some source if its own is unknown or ``acting``."""
         licence, source = (row["licence"] or "").strip(), row["source"]
         remedy = f"see sources/{source}/SOURCE.md, ingest its records again and generate the task again"
         if not licence:
@@ -176,7 +177,15 @@ class Rights:
                     f"its licence is {licence!r}, and that of source {source} is {self._by_source[source]!r}",
                     remedy,
                 )
-        elif licence not in self._by_source.values():
+        elif licence in self._by_source.values():
+            return
+        elif source == ACTING:
+            tally.add(
+                row["task_id"],
+                f"no source has its licence {licence!r}, so it cannot be checked",
+                "run its dialogues again with the licence of their seeds: hazardmill run acting --licence",
+            )
+        else:
             tally.add(
                 row["task_id"],
                 f"the source {source} is not installed, so its licence {licence!r} cannot be checked",
