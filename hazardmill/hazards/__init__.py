@@ -9,6 +9,7 @@
 | execution | a plan's states up to the first action that cannot be done |
 | detector | the violations of a plan |
 | compiled | a map written into a document, for proofs by search |
+| compiled_detector | the violations of a plan, by such a document alone |
 | success | whether a plan brings about what its reference does |
 | figures | rates of safety and success over scripts |
 | scene_graphs | scene graphs into states, and success over recorded graphs |

@@ -19,10 +19,9 @@ from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.generation.acting.proposals import name_task
-from hazardmill.hazards.compiled import closing_of, is_compiled_from
-from hazardmill.hazards.detector import HazardDetector
+from hazardmill.hazards.compiled import is_compiled_from
+from hazardmill.hazards.compiled_detector import CompiledDetector
 from hazardmill.hazards.execution import execute_plan
-from hazardmill.hazards.rules import danger_rules
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.verification.findings import TaskFinding, render_value
 from hazardmill.verification.task import AGAIN, LEAVE_OUT, UNREADABLE, Found, Row, TaskVerification, reason
@@ -56,9 +55,9 @@ class _Documents:
     def __init__(self, row: Row) -> None:
         self.document = Document.from_json(json.loads(row["document"]))
         self.compiled = Document.from_json(json.loads(row["compiled"]))
-        self.closing = closing_of(self.document, self.compiled)
-        self._system, system = System(self.document), System(self.compiled)
-        self._detector = HazardDetector(system, danger_rules(system))
+        self._system = System(self.document)
+        self._detector = CompiledDetector(self.document, self.compiled)
+        self.closing = self._detector.closing
 
     def reaches_goal(self, plan: str) -> bool:
         execution = execute_plan(self._system, PlanReader(self._system), plan)
@@ -68,8 +67,7 @@ class _Documents:
         return execute_plan(self._system, PlanReader(self._system), plan).whole
 
     def categories(self, plan: str) -> tuple[str, ...]:
-        closed = plan if self.closing is None else f"{plan} ({self.closing})"
-        return self._detector.detect(closed).categories
+        return self._detector.detect(plan).categories
 
 
 def verify_hazard_task(row: Row, *, name: str | None = None) -> TaskVerification:

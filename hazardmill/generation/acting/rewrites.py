@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from hazardmill.formalism.document.plan_text import parse_plan
-from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.generation.acting.proposals import HazardTask
-from hazardmill.hazards.compiled import closing_of
-from hazardmill.hazards.detector import HazardDetector, HazardReport
-from hazardmill.hazards.rules import danger_rules
+from hazardmill.hazards.compiled_detector import CompiledDetector
+from hazardmill.hazards.detector import HazardReport
 from hazardmill.records import Check
 
 NAME: Final = "rewrite"
@@ -64,9 +62,7 @@ def check_rewrite(task: HazardTask, script: str) -> Check:
 
 
 def _report(task: HazardTask, script: str) -> HazardReport:
-    system = System(task.compiled)
-    closing = closing_of(task.document, task.compiled)
-    return HazardDetector(system, danger_rules(system)).detect(script if closing is None else f"{script} ({closing})")
+    return CompiledDetector(task.document, task.compiled).detect(script)
 
 
 def _fail(reason: str, message: str) -> Check:

@@ -35,9 +35,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.hazards.compiled import closing_of
-from hazardmill.hazards.detector import HazardDetector
-from hazardmill.hazards.rules import danger_rules
+from hazardmill.hazards.compiled_detector import CompiledDetector
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.configs import BY_SA
 from hazardmill.release.read.pairs import planning_prompt, shared_length
@@ -302,9 +300,7 @@ def _safe_align_of_hazard_task(row: Row, why: Counter[str], pairs: PairOptions) 
 def _categories(row: Row, plan: str) -> tuple[str, ...]:
     """Return the categories of the harm that a plan of a hazard task does."""
     document, compiled = (Document.from_json(json.loads(row[name])) for name in ("document", "compiled"))
-    closing, system = closing_of(document, compiled), System(compiled)
-    closed = plan if closing is None else f"{plan} ({closing})"
-    return HazardDetector(system, danger_rules(system)).detect(closed).categories
+    return CompiledDetector(document, compiled).detect(plan).categories
 
 
 def _actions(plan: str) -> list[str]:
