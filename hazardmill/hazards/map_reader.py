@@ -204,6 +204,8 @@ class _MapFile:
 
         if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
             raise self._error(f"{place} is no text", _line(node), "write a text")
+        if any("\ud800" <= character <= "\udfff" for character in node.value):
+            raise self._error(f"{place} has half of a character", _line(node), "write characters as they are")
         return str(node.value).strip()
 
     def _texts(self, node: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401

@@ -114,6 +114,10 @@ BAD_RULES = {
         "process[1].arguments has 13 items",
     ),
     "arguments": ("process: [{action: fly, categories: [broken], arguments: {a: b}}]", "arguments is no list"),
+    "half a character": (
+        'process: [{action: "fly\\ud800", categories: [broken]}]',
+        "process[1].action has half of a character",
+    ),
     "nested": ("process: [{action: fly, categories: [[broken]]}]", "process[1].categories[1] is no text"),
     "both": (
         'termination: [{condition: "(wet)", fluent: on, categories: [broken]}]',
