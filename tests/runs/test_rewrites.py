@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from hazardmill.errors import RequestRefused
 from hazardmill.llm.requests import Request
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
-from hazardmill.release.read.exports import export
+from hazardmill.release.read.exports import export, training_rows
 from hazardmill.release.read.release import load_release
 from hazardmill.release.read.safe_align_pairs import PairOptions
 from hazardmill.runs.run import Run
@@ -162,8 +163,12 @@ def test_pairs_are_made_by_search_and_of_rewrites(tmp_path: Path) -> None:
         assert row["chosen_actions"] == LONG and row["chosen_actions"][:k] == row["rejected_actions"][:k]
         assert HEAT in row["categories"] and row["danger_type"] is None and row["licence"] == "MIT"
         assert row["prompt"] and row["task_id"].startswith("acting-")
-    again = export(release, tmp_path / "short.jsonl", "safe-align", split=split, pairs=PairOptions(least_steps=5))
-    assert again.rows == 2
+    longest = PairOptions(least_steps=len(LONG))
+    assert export(release, tmp_path / "longest.jsonl", "safe-align", split=split, pairs=longest).rows == 2
+    why: Counter[str] = Counter()
+    longer = PairOptions(least_steps=len(LONG) + 1)
+    assert not list(training_rows(release, "safe-align", split, pairs=longer, left_out=why))
+    assert why == {"short_plan": 2}
 
 
 def test_a_changed_rewrite_is_found(tmp_path: Path) -> None:
