@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from json.encoder import encode_basestring
@@ -378,3 +379,16 @@ class Outcome(StrEnum):
     QUALITY_FAILED = "quality_failed"
     DUPLICATE = "duplicate"
     PENDING = "pending"
+
+
+_SHARE_ALIKE: Final = re.compile(r"(?<![a-z])(sa|share-?\s?alike)(?![a-z])", re.IGNORECASE)
+
+
+def is_share_alike(licence: str) -> bool:
+    """Return whether the name of a licence says that derived works must be shared under the same licence.
+
+    Args:
+        licence: Name of the licence, such as ``CC-BY-SA-4.0``. A name counts that contains ``SA`` as a word, or
+            "share-alike" in any of its spellings.
+    """
+    return _SHARE_ALIKE.search(licence) is not None

@@ -12,7 +12,7 @@ from hazardmill.errors import InputError, UsageError
 from hazardmill.evaluation.difficulty.release import FILE, card_lines, panel_of, read_panel, write_difficulty
 from hazardmill.evaluation.results import ResultRow, write_results
 from hazardmill.evaluation.results_files import write_summary
-from hazardmill.release.build.configs import is_share_alike
+from hazardmill.records import is_share_alike
 from hazardmill.release.read.release import Release, load_release
 
 

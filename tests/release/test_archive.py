@@ -14,8 +14,8 @@ import pytest
 
 from hazardmill.formalism.document.document import DangerEntry, Document
 from hazardmill.formalism.formats.despite.write import FILES, TaskOrigin, despite_files
+from hazardmill.records import is_share_alike
 from hazardmill.release.build.archive import Archives
-from hazardmill.release.build.configs import is_share_alike
 from hazardmill.store.store import Store
 
 Row = dict[str, Any]

@@ -21,10 +21,10 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.quality.duplicates import structure_or_null
-from hazardmill.records import Danger
+from hazardmill.records import Danger, is_share_alike
 from hazardmill.release.build import splits
 from hazardmill.release.build.build import build
-from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, is_share_alike
+from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
 from hazardmill.store.store import Store

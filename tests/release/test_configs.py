@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.ingest.sources import list_sources
-from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, default_config, is_share_alike
+from hazardmill.records import is_share_alike
+from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, default_config
 
 
 @pytest.mark.parametrize("name", CONFIGS)

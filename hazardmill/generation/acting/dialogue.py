@@ -18,7 +18,7 @@ from hazardmill.generation.acting.roles import ActingRole
 from hazardmill.generation.acting.seeds import HazardSeed
 from hazardmill.hazards.hazard_map import HazardMap
 from hazardmill.hazards.rules import pattern_test
-from hazardmill.records import FrozenModel, Record, Text, content_hash
+from hazardmill.records import FrozenModel, Record, Text, content_hash, is_share_alike
 from hazardmill.scenarios.draft import ProblemDraft
 
 SOURCE: Final = "acting"
@@ -133,7 +133,8 @@ def dialogue_records(
         a store.
 
     Raises:
-        UsageError: Some seeds of one dialogue have different licences, and ``licence`` is None.
+        UsageError: Some seeds of one dialogue have different licences, and ``licence`` is None; or one is share-alike,
+            and ``licence`` is another.
     """
     categories = tuple(_categories(hazards, base))
     shown = min(SEEDS_SHOWN, -(-len(seeds) // dialogues))
@@ -156,7 +157,7 @@ def dialogue_records(
                 native_id=f"{content_hash([facts, dialogues])[:12]}-{place + 1}",
                 context="\n\n".join(map(_shown, dealt)),
                 facts=facts,
-                licence=licence or _licence(dealt),
+                licence=_licence(dealt, licence),
                 attribution=attribution or _credit(dealt),
                 file=SOURCE,
             )
@@ -172,8 +173,16 @@ def _shown(seed: HazardSeed) -> str:
     )
 
 
-def _licence(seeds: Sequence[HazardSeed]) -> str:
+def _licence(seeds: Sequence[HazardSeed], wanted: str | None) -> str:
     found = sorted({seed.licence for seed in seeds if seed.licence is not None})
+    if wanted is not None:
+        kept = next((licence for licence in found if is_share_alike(licence) and licence != wanted), None)
+        if kept is not None:
+            raise UsageError(
+                f"some seeds are under {kept}, and what is made of them must stay under it, not under {wanted}",
+                remedy=f"give --licence {kept}, or seeds of other licences",
+            )
+        return wanted
     if len(found) > 1:
         raise UsageError(
             f"the seeds of one dialogue have different licences: {', '.join(found)}",

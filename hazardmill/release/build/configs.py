@@ -6,13 +6,13 @@ are in separate configs, ``<config>_by_sa``, so that nobody mixes them in by acc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
 
+from hazardmill.records import is_share_alike
 from hazardmill.release.manifest import SCHEMA
 from hazardmill.store import schemas
 from hazardmill.store.schemas import BOOL, INT, STR, Column, Table
@@ -24,8 +24,6 @@ BY_SA: Final = "_by_sa"
 """Suffix of the name of a config whose rows are share-alike."""
 
 SPLITS: Final = ("train", "validation", "test")
-
-_SHARE_ALIKE: Final = re.compile(r"(?<![a-z])(sa|share-?\s?alike)(?![a-z])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -49,16 +47,6 @@ class Config:
         """The Arrow schema of its files."""
         fields = [pa.field(c.name, c.type, nullable=not (c.required or c.name in self.sort_by)) for c in self.columns]
         return pa.schema(fields, metadata={"hazardmill_config": self.name, "hazardmill_release": str(SCHEMA)})
-
-
-def is_share_alike(licence: str) -> bool:
-    """Return whether the name of a licence says that derived works must be shared under the same licence.
-
-    Args:
-        licence: Name of the licence, such as ``CC-BY-SA-4.0``. A name counts that contains ``SA`` as a word, or
-            "share-alike" in any of its spellings.
-    """
-    return _SHARE_ALIKE.search(licence) is not None
 
 
 def config_name(base: str, licence: str) -> str:

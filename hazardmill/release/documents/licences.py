@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from hazardmill.release.build.configs import is_share_alike
+from hazardmill.records import is_share_alike
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.markdown import Ready, render
 from hazardmill.reporting.html import write_text

@@ -160,3 +160,11 @@ def test_licence_and_credit_are_those_of_the_seeds_unless_they_are_given(tmp_pat
     assert (record.licence, record.attribution) == ("MIT", "all")
     written(seeds, seed(licence=None))
     assert prepared(tmp_path, seeds=seeds)[1][0].licence == "unknown"
+
+
+def test_tasks_from_share_alike_seeds_stay_share_alike(tmp_path: Path) -> None:
+    seeds = written(tmp_path / "shared.jsonl", seed(), seed(licence="CC-BY-SA-4.0"))
+    with pytest.raises(UsageError, match=r"some seeds are under CC-BY-SA-4\.0, and what is made of them must stay"):
+        prepared(tmp_path, seeds=seeds, dialogues=1, licence="MIT")
+    _, (record,) = prepared(tmp_path, seeds=seeds, dialogues=1, licence="CC-BY-SA-4.0")
+    assert record.licence == "CC-BY-SA-4.0"
