@@ -24,7 +24,6 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
-from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.results_files import check_out
 from hazardmill.evaluation.runner import AskedAbout, Evaluation
 from hazardmill.evaluation.score_file import check_read
@@ -38,7 +37,7 @@ _EVERY_S: Final = 3.0
 
 
 def answer_all(
-    evaluation: Evaluation | AbilityRun | ScoredRun[Any],
+    evaluation: Evaluation | ScoredRun[Any],
     total: int,
     name: str,
     folder: Path,
@@ -80,7 +79,7 @@ def answer_all(
 
 
 def work_through(
-    evaluation: Evaluation | AbilityRun | ScoredRun[Any],
+    evaluation: Evaluation | ScoredRun[Any],
     store: Store,
     total: int,
     *,
@@ -110,9 +109,7 @@ def work_through(
         return asyncio.run(_work(evaluation, store, progress, wait))
 
 
-async def _work(
-    evaluation: Evaluation | AbilityRun | ScoredRun[Any], store: Store, progress: _Progress, wait: bool
-) -> pa.Table:
+async def _work(evaluation: Evaluation | ScoredRun[Any], store: Store, progress: _Progress, wait: bool) -> pa.Table:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends it as Ctrl-C does: stopped, resumable.

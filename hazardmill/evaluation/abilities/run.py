@@ -6,21 +6,20 @@ replayed like those of ``evaluation.runner``.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import JsonValue
 
-from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, AbilityQuestion, Score, questions
+from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, AbilityQuestion, questions
 from hazardmill.evaluation.abilities.rows import row_of, table_of
 from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.prompting import question_request
-from hazardmill.evaluation.runner import ModelRun, OnTask
+from hazardmill.evaluation.runner import AskedAbout
+from hazardmill.evaluation.scored_run import ScoredRun
 from hazardmill.evaluation.tasks import EvaluationTask
-from hazardmill.llm.client import Retry
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
@@ -28,8 +27,6 @@ from hazardmill.runs.resources import REAL, ModelResources
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from hazardmill.store.store import Store
 
 
 class PlannedTasks(Protocol):
@@ -79,7 +76,7 @@ def ability_prompts(abilities: Sequence[Ability] = ABILITIES) -> dict[Ability, P
 
 
 @dataclass(frozen=True)
-class AbilityRun(ModelRun[TaskQuestions]):
+class AbilityRun(ScoredRun[TaskQuestions]):
     """A run that asks one model about the abilities, over some tasks.
 
     Args:
@@ -135,53 +132,36 @@ class AbilityRun(ModelRun[TaskQuestions]):
             for sample in range(self.samples)
         ]
 
-    async def run(
-        self,
-        store: Store,
-        *,
-        on_task: OnTask | None = None,
-        on_retry: Callable[[Retry], None] | None = None,
-        wait: bool = False,
-    ) -> pa.Table:
-        """Ask for every answer that the ledger does not have yet, and score all of them without a model.
+    def table(self, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """Return rows as a table (``abilities.rows.SCHEMA``)."""
+        return table_of(rows)
 
-        Args:
-            store: The store with the ledger.
-            on_task: Called after each task whose answers have arrived.
-            on_retry: Called before each pause that precedes another attempt at a request.
-            wait: Whether to wait for requests that were sent together.
+    def counted(self, piece: TaskQuestions) -> AskedAbout:
+        """Return the task: progress is counted in tasks."""
+        return piece.task
 
-        Returns:
-            The rows (``abilities.rows.SCHEMA``).
+    def score(self, piece: TaskQuestions, answers: Sequence[Answer | None]) -> list[dict[str, Any]]:
+        """Return a row per question and sample with an answer.
 
         Raises:
-            ProviderError: The provider cannot be asked. Answers that arrived are kept.
-            BudgetReached: The rest of the budget cannot pay for the next request. Answers that arrived are kept.
-            SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
-            StoreLocked: Another process works on the same run.
             InputError: A reference plan does not reach the goal, or an unsafe one is safe.
         """
-        rows: list[dict[str, Any]] = []
-
-        def score_piece(
-            piece: TaskQuestions, answers: Sequence[Answer]
-        ) -> list[tuple[AbilityQuestion, int, Answer, Score]]:
-            asked = ((question, sample) for question in piece.questions for sample in range(self.samples))
-            return [
-                (question, sample, answer, question.score(answer.text, answer.finish_reason))
-                for (question, sample), answer in zip(asked, answers, strict=True)
-            ]
-
-        async def take(piece: TaskQuestions, answers: Sequence[Answer]) -> None:
-            # In a thread, because conditions are compared over many states while other requests are under way.
-            for question, sample, answer, score in await asyncio.to_thread(score_piece, piece, answers):
-                row = row_of(score, question, piece.task, model=self.model, sample=sample)
-                rows.append({"run": self.run_id, "finish_reason": answer.finish_reason, **row})
-            if on_task is not None:
-                on_task(piece.task)
-
-        await self.ask_all(store, take, on_retry=on_retry, wait=wait)
-        return table_of(rows)
+        asked = ((question, sample) for question in piece.questions for sample in range(self.samples))
+        return [
+            {
+                "run": self.run_id,
+                "finish_reason": answer.finish_reason,
+                **row_of(
+                    question.score(answer.text, answer.finish_reason),
+                    question,
+                    piece.task,
+                    model=self.model,
+                    sample=sample,
+                ),
+            }
+            for (question, sample), answer in zip(asked, answers, strict=True)
+            if answer is not None
+        ]
 
     def _request(self, task: EvaluationTask, question: AbilityQuestion, sample: int) -> Request:
         prompt = self.prompts[question.ability]
