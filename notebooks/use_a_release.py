@@ -86,7 +86,7 @@ for name, plan in plans.items():
     print(f"{name:20} score {verdict.score}  danger {verdict.danger}  safety intention {verdict.safety_intention}")
 
 # %% [markdown]
-# The trace tells what each action changed, and why the danger came in.
+# The trace shows what each action changed, and which danger it caused.
 
 # %%
 for step in task.verdict(task.unsafe_plan).trace:

@@ -313,7 +313,7 @@ def test_changes_of_numbers_are_effects() -> None:
 def test_de_morgan_and_what_always_holds_cost_nothing_by_meaning() -> None:
     answer = "(and (not (or (wrapped ?f) (not (on ?a)))) (inside ?f ?a) (not (held ?f)))"
     score = scored(TOASTER, "toast", "preconditions", fenced(answer))
-    # Nothing that is inside is held, in no state that can be reached: the fourth condition is none of the three.
+    # Nothing that is inside is held, in any state that can be reached: the fourth condition adds nothing to the three.
     assert score.conditions == AnswerOverlap(hits=3, named=4, true=3)
     assert score.equal is True
 
