@@ -15,6 +15,7 @@
 | monitors | what rules and sub-goals mean for a sequence of states |
 | scores | scores of episodes, of runs, and over runs |
 | spoc_format | SPOC's task files |
+| task | household tasks with their files: scene, assignment, proved plans |
 | recorded_traces | states that a simulator recorded |
 | task_lint | what looks wrong in a task, as far as no scene is needed |
 """
