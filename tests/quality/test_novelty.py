@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -38,6 +39,23 @@ def test_the_gate_decides_as_comparing_every_pair_does(texts: list[str], thresho
 
 @given(TEXTS, st.floats(0, 1.2))
 def test_the_gate_decides_so_at_every_threshold(texts: list[str], threshold: float) -> None:
+    assert decided(texts, threshold) == by_pairs(texts, threshold)
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.54, 2 / 3, 0.7, 0.9])
+@pytest.mark.parametrize("different_words", [8, 30, 300])
+def test_the_gate_decides_so_on_long_texts_and_their_variants(threshold: float, different_words: int) -> None:
+    rng = random.Random(different_words)
+    texts: list[str] = []
+    for _ in range(150):
+        made = rng.choices(range(different_words), k=rng.randint(0, 30))
+        if texts and rng.random() < 0.6:
+            made = [int(word) for word in rng.choice(texts).split()]
+            for _ in range(rng.randint(0, 4)):
+                made.insert(rng.randint(0, len(made)), rng.randrange(different_words))
+                del made[rng.randrange(len(made))]
+            made = made[: round(len(made) * rng.choice([0.54, 0.8, 1, 1]))]
+        texts.append(" ".join(map(str, made)))
     assert decided(texts, threshold) == by_pairs(texts, threshold)
 
 
