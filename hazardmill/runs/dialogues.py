@@ -65,7 +65,8 @@ def prepare_dialogues(
     """  # the readers raise them
     hazards = load_map(plan.map_file)
     declared = [category.name for category in hazards.categories]
-    roles, seeds = read_roles(plan.roles, declared), read_seeds(plan.seeds, declared)
+    roles = read_roles(plan.roles, declared)
+    seeds = read_seeds(plan.seeds, declared, need_licence=plan.licence is None)
     acting = ActingConfig(
         dialogues=plan.dialogues,
         rounds=plan.rounds,

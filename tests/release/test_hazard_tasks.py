@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.dialogues import HEAT, WATER, acting_store
+from factories.dialogues import HEAT, WATER, acting_store, seed
 from factories.release_store import rewritten
 
 from hazardmill.errors import ReleaseRefused
+from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.search.exact import solve
@@ -62,8 +63,11 @@ def test_every_hazard_task_is_released_once(built: Path, store: Store, release: 
     assert release.manifest.contents == "16 hazard tasks"
 
 
-def test_rows_under_a_share_alike_licence_are_in_a_config_of_their_own(tmp_path: Path) -> None:
-    store = acting_store(tmp_path, dialogues=2, licence="CC-BY-SA-4.0")
+def test_tasks_from_share_alike_seeds_are_in_a_config_of_their_own(tmp_path: Path) -> None:
+    row = {**seed(), "model": "m", "run": "r", "sample": 0, "agent": "plans", "safe": False, "source": "toys"}
+    row |= {name: json.dumps(row[name]) for name in ("categories", "violations")}
+    write_seeds(tmp_path / "shared.jsonl", find_seeds([{**row, "licence": "CC-BY-SA-4.0"}]))
+    store = acting_store(tmp_path, dialogues=2, seeds=tmp_path / "shared.jsonl", licence=None)
     folder = build(store, None, OPTIONS, tmp_path / "release").folder
     assert [*load_release(folder).configs()] == ["hazard_tasks_by_sa"]
 

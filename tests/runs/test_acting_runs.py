@@ -344,13 +344,14 @@ def test_recorded_turns_of_other_roles_are_named_and_the_dialogue_stays_pending(
     assert Store.open(tmp_path / "again").count("outcomes") == 0
 
 
-def test_seeds_without_a_licence_are_said_to_make_tasks_that_no_release_takes(
+def test_seeds_without_a_licence_are_refused_before_anything_is_asked(
     tmp_path: Path, invoke: Callable[..., Any]
 ) -> None:
     silent = written(tmp_path / "silent.jsonl", seed(licence=None))
     words = ("--seeds", str(silent), "--model", "recorded", "--recordings", str(tmp_path))
-    assert "a release will refuse the tasks unless you give --licence" in invoke(*words).stderr
-    assert "--licence" not in invoke(*words, "--licence", "MIT").stderr
+    ended = invoke(*words)
+    assert "silent.jsonl:1 (record toy-1): the seed has no licence" in str(ended.exception)
+    assert "the seed has no licence" not in str(invoke(*words, "--licence", "MIT").exception)
 
 
 def test_the_shipped_roles_and_map_are_used_unless_others_are_named(

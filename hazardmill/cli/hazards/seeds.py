@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from hazardmill.evaluation.safety.rows import FILE
 from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
 from hazardmill.evaluation.safety.sheets import agreement, majority, read_sheets, write_sheet
 from hazardmill.reporting.estimates import render_estimate
-from hazardmill.reporting.numbers import decimals
+from hazardmill.reporting.numbers import decimals, plural
 from hazardmill.text.printable import printable
 
 
@@ -53,6 +54,9 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
         click.echo(printable(f"error: {error}"), err=True)
     kept = find_seeds(rows, majority(decisions) if confirmed else None)
     write_seeds(out, kept)
+    unlicensed = [seed["task_id"] for seed in kept if seed["licence"] is None]
+    if unlicensed:
+        click.echo(printable(_describe_unlicensed(unlicensed)), err=True)
     on_sheet = None if sheet is None else write_sheet(sheet, rows, found.definitions)
     agreed = agreement(rows, decisions)
     if as_json:
@@ -60,6 +64,7 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
             {
                 "file": str(out),
                 "seeds": len(kept),
+                "without_licence": len(unlicensed),
                 "scripts": sum(len(seed["harm"]) for seed in kept),
                 "on_sheet": on_sheet,
                 "agreement": [
@@ -77,3 +82,11 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
         kappa = render_estimate(each.kappa, decimals(2))
         click.echo(printable(f"{each.reviewer}: kappa {kappa}; agrees on {each.agreed} of {each.kappa.n} scripts"))
     click.echo(printable(f"written to {out}"))
+
+
+def _describe_unlicensed(task_ids: Sequence[str]) -> str:
+    return (
+        f"note: no licence is known of {plural(len(task_ids), 'task')}, such as {task_ids[0]}; `run acting` refuses "
+        "such seeds; write it as licence into the line of the seed (or, under hazardmill, into the metadata.json of "
+        "its task), or give `run acting --licence`"
+    )

@@ -85,7 +85,7 @@ def acting(
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.work import resumable, work_and_show
     from hazardmill.cli.run_options import read_given, refuse_format_alone
-    from hazardmill.generation.acting.dialogue import UNKNOWN_LICENCE, Dialogue
+    from hazardmill.generation.acting.dialogue import Dialogue
     from hazardmill.generation.acting.roles import DEFAULT_ROLES
     from hazardmill.hazards.map_reader import DEFAULT_MAP
     from hazardmill.reporting.numbers import plural
@@ -107,8 +107,6 @@ def acting(
     values = read_given(given)
     config, records = prepare_dialogues(load_settings(), plan, values, replay=replay)
     refuse_format_alone(values.get("exchange_format"), config.exchange)
-    if any(record.licence == UNKNOWN_LICENCE for record in records):
-        click.echo("note: no licence is known: a release will refuse the tasks unless you give --licence", err=True)
     store = open_store(store_path, create=True)
     run_id = run_id or new_run_id("generate")
     with resumable(store, run_id, begun=False):

@@ -32,6 +32,8 @@ COLUMNS: Final = (
     Column("task_id", pa.string(), "Task; for scene graphs, the script.", required=True),
     Column("sample", pa.int64(), "Number of the draw, from 0.", required=True),
     Column("source", pa.string(), "Source of the task."),
+    Column("licence", pa.string(), "Licence of the task; null if it is not known."),
+    Column("attribution", pa.string(), "Whom to credit for the task; null if it is not known."),
     Column("instruction", pa.string(), "What the robot is asked to do."),
     Column("reading", pa.string(), "What the answer is: `plan`, `empty`, `refusal`, `no_plan_claimed`, `unreadable`."),
     Column("cut_off", pa.bool_(), "The answer ended at the token limit."),

@@ -78,6 +78,8 @@ class SafetyScorer:
         return {
             "task_id": self._task.task_id,
             "source": self._task.source,
+            "licence": self._task.licence,
+            "attribution": self._task.attribution,
             "instruction": self._task.instruction,
             "reading": read.reading,
             "cut_off": read.cut_off,

@@ -20,9 +20,10 @@ def find_seeds(rows: Iterable[Mapping[str, Any]], confirmed: Mapping[str, bool] 
             keeps all.
 
     Returns:
-        By task: ``task_id``, ``instruction``, ``source``, ``categories`` and ``harm``, which has one entry per script:
-            ``script``, ``run``, ``model``, ``agent``, ``sample``, ``plan``, ``categories``, ``violations`` and
-            ``confidence`` (0 to 1; null if none was stated).
+        By task: ``task_id``, ``instruction``, ``source``, ``licence`` and ``attribution`` (of the task; null if not
+            known), ``categories`` and ``harm``, which has one entry per script: ``script``, ``run``, ``model``,
+            ``agent``, ``sample``, ``plan``, ``categories``, ``violations`` and ``confidence`` (0 to 1; null if none
+            was stated).
     """
     seeds: dict[str, dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: [row[name] for name in ("task_id", "model", "agent", "run", "sample")]):
@@ -34,9 +35,7 @@ def find_seeds(rows: Iterable[Mapping[str, Any]], confirmed: Mapping[str, bool] 
         seed = seeds.setdefault(
             row["task_id"],
             {
-                "task_id": row["task_id"],
-                "instruction": row["instruction"],
-                "source": row["source"],
+                **{name: row[name] for name in ("task_id", "instruction", "source", "licence", "attribution")},
                 "categories": [],
                 "harm": [],
             },

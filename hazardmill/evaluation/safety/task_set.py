@@ -1,8 +1,8 @@
 """The tasks of a safety evaluation: of task folders, or of a release.
 
 A task folder has a ``task.json``; its ``metadata.json`` may have the task's id, the instruction (``robot_task``) and,
-as the safe one of its reference plans, the reference script. Without it the id is the folder's name and there is no
-reference. The reference of a released task is its safe plan, and that of a hazard task its own script.
+as the safe one of its reference plans, the reference script. Without it the id is the folder's name, and there is no
+reference and no licence. The reference of a released task is its safe plan, and that of a hazard task its own script.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class SafetyTask:
         instruction: What the robot is asked to do, in words.
         reference: Plan string of the reference script; None if there is none.
         source: Source of its record; None if unknown.
+        licence: Licence of the task; None if unknown.
+        attribution: Whom to credit for it; None likewise.
     """
 
     task_id: str
@@ -53,6 +55,8 @@ class SafetyTask:
     instruction: str
     reference: str | None = field(default=None, repr=False)
     source: str | None = None
+    licence: str | None = None
+    attribution: str | None = None
 
     @property
     def variant(self) -> None:
@@ -138,7 +142,13 @@ def _of_release(release: Release, split: str | None) -> SafetyTasks:
     name = f"{release.manifest.name} {release.version}"
     tasks = [
         SafetyTask(
-            each.task_id, each.document, str(each.row.get("robot_task") or "").strip(), each.safe_plan, each.source
+            each.task_id,
+            each.document,
+            str(each.row.get("robot_task") or "").strip(),
+            each.safe_plan,
+            each.source,
+            each.row.get("licence"),
+            each.row.get("attribution"),
         )
         for each in release.tasks(split)
     ]
@@ -153,7 +163,7 @@ def _of_release(release: Release, split: str | None) -> SafetyTasks:
 
 def _hazard_tasks(release: Release, split: str | None) -> Iterator[SafetyTask]:
     """Yield the tasks that roles proposed in dialogues, each with its own reference script."""
-    columns = ("hazard_task_id", "document", "instruction", "reference", "source")
+    columns = ("hazard_task_id", "document", "instruction", "reference", "source", "licence", "attribution")
     for config in ("hazard_tasks", "hazard_tasks" + BY_SA):
         if config not in release.configs() or (split is not None and split not in release.splits(config)):
             continue
@@ -166,7 +176,8 @@ def _hazard_tasks(release: Release, split: str | None) -> Iterator[SafetyTask]:
                     file=str(release.folder),
                     remedy="get the release again",
                 ) from error
-            yield SafetyTask(row["hazard_task_id"], document, row["instruction"], row["reference"], row["source"])
+            task_id, _, *said = (row[name] for name in columns)
+            yield SafetyTask(task_id, document, *said)
 
 
 def _of_folders(root: Path) -> SafetyTasks:
@@ -215,6 +226,8 @@ def _of_folder(folder: Path) -> SafetyTask:
         instruction=next(text for word in (*words, "") if (text := _text(word)) is not None),
         reference=_text(plans.get("safe")),
         source=_text(ours.get("source")),
+        licence=_text(ours.get("licence")),
+        attribution=_text(ours.get("attribution")),
     )
 
 

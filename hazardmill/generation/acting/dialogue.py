@@ -27,9 +27,6 @@ SOURCE: Final = "acting"
 SEEDS_SHOWN: Final = 6
 """Seeds per dialogue at the most: what the roles keep in mind, and what fits into a prompt."""
 
-UNKNOWN_LICENCE: Final = "unknown"
-"""What stands where no seed says its licence; a release refuses it."""
-
 
 class CategoryText(FrozenModel):
     """A category of harm as roles are shown it.
@@ -125,7 +122,7 @@ def dialogue_records(
         rounds: Rounds of each dialogue, 1 or more.
         dialogues: Number of dialogues, 1 or more.
         rewrites: Whether scripts are rewritten so that they do harm.
-        licence: Licence of what is made; None for that of the seeds.
+        licence: Licence of what is made; None for that of the seeds, each of which must then have one.
         attribution: Whom to credit; None for whom the seeds credit.
 
     Returns:
@@ -186,9 +183,17 @@ def _licence(seeds: Sequence[HazardSeed], wanted: str | None) -> str:
     if len(found) > 1:
         raise UsageError(
             f"the seeds of one dialogue have different licences: {', '.join(found)}",
-            remedy="say with --licence which one the tasks have, or give seeds of one licence",
+            remedy=f"{_wanted_licence(found)}, or give seeds of one licence",
         )
-    return found[0] if found else UNKNOWN_LICENCE
+    return found[0]
+
+
+def _wanted_licence(found: Sequence[str]) -> str:
+    """Say which licence tasks from seeds under several licences can have."""
+    kept = [licence for licence in found if is_share_alike(licence)]
+    if len(kept) == 1:
+        return f"give --licence {kept[0]}, under which what is made of such seeds must stay"
+    return "say with --licence which one the tasks have"
 
 
 def _credit(seeds: Sequence[HazardSeed]) -> str:

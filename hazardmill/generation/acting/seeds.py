@@ -46,7 +46,7 @@ class HazardSeed(FrozenModel):
     attribution: Text | None = None
 
 
-def read_seeds(path: Path, declared: Collection[str]) -> tuple[HazardSeed, ...]:
+def read_seeds(path: Path, declared: Collection[str], *, need_licence: bool = False) -> tuple[HazardSeed, ...]:
     """Read a file of seeds.
 
     Args:
@@ -54,13 +54,14 @@ def read_seeds(path: Path, declared: Collection[str]) -> tuple[HazardSeed, ...]:
             categories is taken, the first of equal ones; or the line has plan, categories, violations and confidence
             itself. Empty lines are skipped, and keys other than those of ``HazardSeed`` are ignored.
         declared: The categories of the map of hazards.
+        need_licence: Whether each seed must have a licence, because what is made of it gets that licence.
 
     Returns:
         The seeds, in order.
 
     Raises:
-        InputError: The file cannot be read or has no seed, or a line is no seed or names a category that the map does
-            not have; with the line.
+        InputError: The file cannot be read or has no seed, or a line is no seed, names a category that the map does
+            not have, or lacks a licence that it must have; with the line.
     """
     try:
         # Only line feeds end a line: texts in JSON may hold what else Unicode takes for one.
@@ -71,9 +72,20 @@ def read_seeds(path: Path, declared: Collection[str]) -> tuple[HazardSeed, ...]:
         ) from error
     except UnicodeDecodeError as error:
         raise InputError("the seeds are not UTF-8", file=str(path), remedy="save the file as UTF-8") from error
-    seeds = [_read(str(path), number, line, declared) for number, line in enumerate(lines, 1) if line.strip()]
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    seeds = [_read(str(path), number, line, declared) for number, line in numbered]
     if not seeds:
         raise InputError("the file has no seed", file=str(path), remedy="make some with: hazardmill hazards seeds")
+    for (number, _), seed in zip(numbered, seeds, strict=True):
+        if need_licence and seed.licence is None:
+            raise InputError(
+                "the seed has no licence, and a release refuses tasks without one",
+                file=str(path),
+                line=number,
+                record_id=seed.task_id,
+                remedy="write the licence of its task into the line as licence (and whom to credit as attribution), or "
+                "give --licence for all tasks of the run",
+            )
     return tuple(seeds)
 
 

@@ -35,7 +35,8 @@ def written_kitchen(
     document = {**KITCHEN, "actions": actions, "name": f"kitchen-{task_id}", **changes}
     (place / "task.json").write_text(json.dumps(document))
     said: dict[str, Any] = {"task_id": task_id, "danger_formalization": {"robot_task": instruction}}
-    said |= {"reference_feasible_plans": {"safe": reference, "unsafe": None}, "hazardmill": {"source": "tests"}}
+    ours = {"source": "tests", "licence": "CC-BY-SA-4.0", "attribution": "cooks"}
+    said |= {"reference_feasible_plans": {"safe": reference, "unsafe": None}, "hazardmill": ours}
     (place / "metadata.json").write_text(json.dumps(said))
     return place
 

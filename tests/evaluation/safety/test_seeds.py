@@ -45,11 +45,22 @@ def test_a_task_with_harm_is_a_seed_with_plan_violations_and_confidence(hazardmi
     assert "seeds: 1 tasks, with 3 harmful scripts" in seeds(hazardmill).out
     (seed,) = read()
     assert (seed["task_id"], seed["instruction"], seed["source"]) == ("egg", "cook the egg", "tests")
+    assert (seed["licence"], seed["attribution"]) == ("CC-BY-SA-4.0", "cooks")
     assert seed["categories"] == ["fire and heat", "poisoning and contamination"]
     assert [each["model"] for each in seed["harm"]] == ["B", "C", "D"]
     first = seed["harm"][0]
     assert (first["plan"], first["confidence"], first["categories"]) == (SCRIPTS["B"], 0.5, ["fire and heat"])
     assert [each["literals"] for each in first["violations"]] == [["(on stove)"]]
+
+
+def test_a_seed_whose_task_has_no_licence_is_named_with_the_remedy(hazardmill: Hazardmill, results: Path) -> None:
+    (metadata,) = Path("tasks").rglob("metadata.json")
+    metadata.write_text(json.dumps({**json.loads(metadata.read_text()), "hazardmill": {}}))
+    words = ("--tasks", "tasks", "--map", "map.yaml", "--plans", "plans.jsonl", "--resamples", 100)
+    assert hazardmill("evaluate", "safety", *words, "--out", "other").code == 0
+    ended = hazardmill("hazards", "seeds", "other", "--out", "seeds.jsonl", "--json")
+    assert ended.json["without_licence"] == 1 and read()[0]["licence"] is None
+    assert "no licence is known of 1 task, such as egg" in ended.err and "run acting --licence" in ended.err
 
 
 def sheet(path: Path) -> list[dict[str, str]]:

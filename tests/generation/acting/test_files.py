@@ -71,11 +71,13 @@ def test_seeds_are_read_as_hazards_seeds_writes_them(tmp_path: Path) -> None:
     fixed = {"task_id": "toy-1", "model": "m", "run": "r", "sample": 0, "safe": False, "source": "toys"}
     # Unicode takes this for the end of a line.
     fixed |= {"instruction": "Warm the milk.\u2028Quickly.", "violations": "[]", "confidence": None}
+    fixed |= {"licence": "CC-BY-SA-4.0", "attribution": "cooks"}
     one = {**fixed, "agent": "few-shot", "plan": "(switch_on stove)", "categories": json.dumps([HEAT])}
     two = {**fixed, "agent": "similar", "plan": "(flood hall)", "categories": json.dumps([HEAT, WATER])}
     found = find_seeds([one, two, {**one, "task_id": "toy-2", "confidence": 0.5}])
     write_seeds(tmp_path / "seeds.jsonl", found)
     first, second = read_seeds(tmp_path / "seeds.jsonl", CATEGORIES)
+    assert {(each.licence, each.attribution) for each in (first, second)} == {("CC-BY-SA-4.0", "cooks")}
     assert (first.task_id, first.plan, first.categories, first.confidence) == (
         "toy-1",
         "(flood hall)",
@@ -158,13 +160,17 @@ def test_licence_and_credit_are_those_of_the_seeds_unless_they_are_given(tmp_pat
     assert [(each.licence, each.attribution) for each in records] == [("CC0-1.0", "toys"), ("MIT", "others")]
     _, (record,) = prepared(tmp_path, seeds=seeds, dialogues=1, licence="MIT", attribution="all")
     assert (record.licence, record.attribution) == ("MIT", "all")
-    written(seeds, seed(licence=None))
-    assert prepared(tmp_path, seeds=seeds)[1][0].licence == "unknown"
+    written(seeds, seed(), seed(task_id="silent", licence=None))
+    with pytest.raises(InputError, match=r"two\.jsonl:2 \(record silent\): the seed has no licence.*give --licence"):
+        prepared(tmp_path, seeds=seeds)
+    assert prepared(tmp_path, seeds=seeds, licence="MIT")[1][0].licence == "MIT"
 
 
 def test_tasks_from_share_alike_seeds_stay_share_alike(tmp_path: Path) -> None:
     seeds = written(tmp_path / "shared.jsonl", seed(), seed(licence="CC-BY-SA-4.0"))
     with pytest.raises(UsageError, match=r"some seeds are under CC-BY-SA-4\.0, and what is made of them must stay"):
         prepared(tmp_path, seeds=seeds, dialogues=1, licence="MIT")
+    with pytest.raises(UsageError, match=r"have different licences: CC-BY-SA-4\.0, CC0-1\.0.*give --licence CC-BY-SA"):
+        prepared(tmp_path, seeds=seeds, dialogues=1)
     _, (record,) = prepared(tmp_path, seeds=seeds, dialogues=1, licence="CC-BY-SA-4.0")
     assert record.licence == "CC-BY-SA-4.0"
