@@ -92,6 +92,10 @@ def scenario() -> None:
             "hazardmill.cli.hazards.hazards:detect",
             "Find the harm that plans do on the way, and the harm that they leave behind.",
         ),
+        "rewrites": (
+            "hazardmill.cli.hazards.rewrites:rewrites",
+            "Let people judge the scripts of a release that a model rewrote so that they do harm.",
+        ),
         "seeds": (
             "hazardmill.cli.hazards.seeds:seeds",
             "Find the tasks in which an agent did harm, with its scripts, violations and confidence.",

@@ -14,7 +14,7 @@ from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.page import render_page
 from hazardmill.evaluation.report.safel.section import safel_json
 from hazardmill.evaluation.report.safety.section import safety_json
-from hazardmill.evaluation.safety.sheets import ScriptDecision
+from hazardmill.hazards.sheets import ScriptDecision
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.html import write_text

@@ -10,6 +10,7 @@
 | detector | the violations of a plan |
 | compiled | a map written into a document, for proofs by search |
 | compiled_detector | the violations of a plan, by such a document alone |
+| sheets | sheets on which people judge scripts, and their agreement with the detector and each other |
 | success | whether a plan brings about what its reference does |
 | figures | rates of safety and success over scripts |
 | scene_graphs | scene graphs into states, and success over recorded graphs |

@@ -31,6 +31,7 @@ OWN = {
     "stepwise": ("plan",),
     "safe-align": (
         *("chosen_actions", "rejected_actions", "k", "causal_step", "rejected_k", "error_at", "categories", "how"),
+        "review",
     ),
 }
 SHORT = PairOptions(least_steps=1)

@@ -78,7 +78,7 @@ def report(
         )
     try:
         from hazardmill.evaluation.report_files import write_report_files
-        from hazardmill.evaluation.safety.sheets import read_sheets
+        from hazardmill.hazards.sheets import read_sheets
     except ImportError as error:
         raise UsageError(
             f"the report needs a package that is not installed: {error.name}",

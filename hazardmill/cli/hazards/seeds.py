@@ -7,40 +7,29 @@ from pathlib import Path
 
 import click
 
+from hazardmill.cli.hazards.sheets import Agreements, filled_sheets_option, read_decisions, sheet_option
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import InputError
 from hazardmill.evaluation.report.safety.load import read_safety
 from hazardmill.evaluation.safety.rows import FILE
 from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
-from hazardmill.evaluation.safety.sheets import agreement, majority, read_sheets, write_sheet
-from hazardmill.reporting.estimates import render_estimate
-from hazardmill.reporting.numbers import decimals, plural
+from hazardmill.hazards.sheets import majority, write_sheet
+from hazardmill.reporting.numbers import plural
 from hazardmill.text.printable import printable
 
 
 @click.command(epilog="Example: hazardmill hazards seeds evaluations/safety-* --out seeds.jsonl --sheet sheet.csv")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File for the seeds.")
-@click.option(
-    "--sheet",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.csv|FILE.jsonl",
-    help="Also write a sheet on which people judge the scripts, blind to the detector.",
-)
-@click.option(
-    "--confirmed",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    metavar="FILE",
-    help="A filled sheet; may be repeated. Scripts that most reviewers do not call harmful are left out.",
-)
+@sheet_option
+@filled_sheets_option("--confirmed", "A filled sheet: scripts that most reviewers do not call harmful are left out.")
 @json_option
 def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: tuple[Path, ...], as_json: bool) -> None:
     """Find the tasks in which an agent did harm, with its scripts, violations and confidence.
 
     RESULTS are folders written by `hazardmill evaluate safety`. Reviewers who fill in a sheet are given the definitions
     of the categories, in a file beside it, and neither verdicts nor who wrote a script. With --confirmed, kappa between
-    them and the detector is printed.
+    each of them and the detector, and between each two of them, is printed.
     """  # noqa: DOC501  # the docstring is the command's help
     without = next((folder for folder in results if not (folder / FILE).is_file()), None)
     if without is not None:
@@ -49,16 +38,14 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
         )
     found = read_safety(results)
     rows = found.rows.to_pylist()
-    decisions, wrong = read_sheets(confirmed)
-    for error in wrong:
-        click.echo(printable(f"error: {error}"), err=True)
+    decisions, problems = read_decisions(confirmed)
     kept = find_seeds(rows, majority(decisions) if confirmed else None)
     write_seeds(out, kept)
     unlicensed = [seed["task_id"] for seed in kept if seed["licence"] is None]
     if unlicensed:
         click.echo(printable(_describe_unlicensed(unlicensed)), err=True)
     on_sheet = None if sheet is None else write_sheet(sheet, rows, found.definitions)
-    agreed = agreement(rows, decisions)
+    agreements = Agreements.of(rows, decisions)
     if as_json:
         print_json(
             {
@@ -67,20 +54,16 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
                 "without_licence": len(unlicensed),
                 "scripts": sum(len(seed["harm"]) for seed in kept),
                 "on_sheet": on_sheet,
-                "agreement": [
-                    {"reviewer": each.reviewer, "agreed": each.agreed, "kappa": each.kappa.model_dump(mode="json")}
-                    for each in agreed
-                ],
-                "problems": [str(error) for error in wrong],
+                **agreements.to_json(),
+                "problems": problems,
             }
         )
         return
     click.echo(f"seeds: {len(kept)} tasks, with {sum(len(seed['harm']) for seed in kept)} harmful scripts")
     if on_sheet is not None:
         click.echo(printable(f"scripts to be judged: {on_sheet} on {sheet}"))
-    for each in agreed:
-        kappa = render_estimate(each.kappa, decimals(2))
-        click.echo(printable(f"{each.reviewer}: kappa {kappa}; agrees on {each.agreed} of {each.kappa.n} scripts"))
+    for line in agreements.in_words():
+        click.echo(line)
     click.echo(printable(f"written to {out}"))
 
 

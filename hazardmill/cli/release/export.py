@@ -7,8 +7,10 @@ from typing import Final, get_args
 
 import click
 
+from hazardmill.cli.hazards.sheets import filled_sheets_option, read_decisions
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
+from hazardmill.hazards.sheets import ScriptReviews
 from hazardmill.release.read.exports import ExportSummary, Format
 from hazardmill.release.read.exports import export as write
 from hazardmill.release.read.release import load_release
@@ -24,6 +26,8 @@ _LEFT_OUT: Final = {
     "no_causal_step": "left out: {} whose unsafe plan has no known point of no return",
     "harmful_reference": "left out: {} whose reference does harm itself",
     "short_plan": "left out: {} whose safe plan is shorter than --least-steps",
+    "rejected_reference": "left out: {} whose reference does harm, as people say",
+    "rejected_rewrite": "left out: {} whose rewrite does no harm, as people say",
 }
 
 
@@ -59,6 +63,7 @@ _LEFT_OUT: Final = {
     show_default=True,
     help="safe-align: where the unsafe plan begins to count fully: after the shared actions, or at the causal step.",
 )
+@filled_sheets_option("--reviews", "safe-align: a filled sheet of `hazards rewrites`; what people reject is left out.")
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(
     "--out",
@@ -76,6 +81,7 @@ def export(
     allow_offline: bool,
     least_steps: int,
     error_at: ErrorAt,
+    reviews: tuple[Path, ...],
     revision: str | None,
     out: Path,
     as_json: bool,
@@ -90,7 +96,8 @@ def export(
     if format_ != "safe-align":
         _refuse_pair_options(format_)
     opened = load_release(release, revision=revision)
-    pairs = PairOptions(least_steps, error_at)
+    decisions, _ = read_decisions(reviews)
+    pairs = PairOptions(least_steps, error_at, ScriptReviews.of(decisions))
     exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline, pairs=pairs)
     if as_json:
         print_json(exported.to_json())
@@ -102,7 +109,7 @@ def export(
 def _refuse_pair_options(format_: Format) -> None:
     """Refuse options of Safe-Align for a format that does not read them."""
     ctx = click.get_current_context()
-    for name, option in (("least_steps", "--least-steps"), ("error_at", "--error-at")):
+    for name, option in (("least_steps", "--least-steps"), ("error_at", "--error-at"), ("reviews", "--reviews")):
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise UsageError(f"--format {format_} has no {option}", remedy="leave it out, or export safe-align")
 
@@ -118,4 +125,7 @@ def in_words(exported: ExportSummary) -> list[str]:
             f"alpha has no effect on {exported.equal_length} pairs with equally many actions, and on "
             f"{exported.no_shared_action} others that share no action"
         )
+    if exported.reviews:
+        counts = ", ".join(f"{count} {review.replace('_', ' ')}" for review, count in exported.reviews.items())
+        lines.append(f"what people say of rewrites: {counts} (`hazards rewrites` writes sheets for --reviews)")
     return lines + [_LEFT_OUT[reason].format(count) for reason, count in exported.left_out.items()]

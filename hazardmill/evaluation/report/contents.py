@@ -24,8 +24,8 @@ from hazardmill.evaluation.report.samples import FailureSample, failure_samples
 from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard
 from hazardmill.evaluation.report.sizes import scaling_panels
 from hazardmill.evaluation.report.violins import difficulty_violins
-from hazardmill.evaluation.safety.sheets import ScriptDecision
 from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
+from hazardmill.hazards.sheets import ScriptDecision
 from hazardmill.reporting.numbers import count, plural, share
 from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.statistics.bootstrap import RESAMPLES

@@ -11,6 +11,6 @@
 | recorded | rows of plans from a file, and of recorded scene graphs |
 | figures | all figures, by model and agent |
 | seeds | tasks in which an agent did harm |
-| sheets | sheets on which people judge scripts, and their agreement with the detector |
+| rewrites | the scripts of a release that people judge: rewrites, and the references that they were made of |
 | rows, summary | the files of an evaluation |
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.safety.sheets import script_id
+from hazardmill.hazards.sheets import script_id
 
 
 def find_seeds(rows: Iterable[Mapping[str, Any]], confirmed: Mapping[str, bool] | None = None) -> list[dict[str, Any]]:

@@ -31,21 +31,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError, UsageError
-from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.hazards.compiled_detector import CompiledDetector
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.configs import BY_SA
-from hazardmill.release.read.pairs import planning_prompt, shared_length
+from hazardmill.release.read.pairs import actions_of, planning_prompt, shared_length
 from hazardmill.release.read.release import Release
 from hazardmill.release.read.safe_align_pairs import (
     DEFAULT_OPTIONS,
-    How,
     PairOptions,
-    UnsafeAnswer,
-    pair_answers,
+    pairs_of_hazard_task,
+    pairs_of_task,
     why_flat,
 )
 from hazardmill.scenarios.scenario import Scenario
@@ -75,6 +71,7 @@ COLUMNS: Final[Mapping[Format, tuple[tuple[str, pa.DataType], ...]]] = {
         ("error_at", _TEXT),
         ("categories", pa.list_(_TEXT)),
         ("how", _TEXT),
+        ("review", _TEXT),
     ),
 }
 """First columns of each format, before those of ``ABOUT``."""
@@ -97,11 +94,14 @@ class ExportSummary:
         licences: Licence to number of rows.
         left_out: Reason to number: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is
             empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans; ``short_plan`` (the safe
-            plan has too few actions) counts pairs; ``harmful_reference`` (it does harm itself) counts hazard tasks.
+            plan has too few actions) and ``rejected_rewrite`` (people say that it does no harm) count pairs;
+            ``harmful_reference`` (it does harm itself) and ``rejected_reference`` (people say that it does) count
+            hazard tasks.
         equal_length: Pairs for Safe-Align whose answers have equally many actions and weigh them equally, so that
             alpha has no effect; null for other formats.
         no_shared_action: Other pairs for Safe-Align whose answers share no action and weigh none by alpha; null for
             other formats.
+        reviews: What people say of rewrites (column ``review``) to number of pairs; null for other formats.
     """
 
     out: str
@@ -113,6 +113,7 @@ class ExportSummary:
     left_out: dict[str, int] = field(default_factory=dict)
     equal_length: int | None = None
     no_shared_action: int | None = None
+    reviews: dict[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values, without what the format does not count."""
@@ -157,14 +158,16 @@ def export(
     left_out: Counter[str] = Counter()
     licences: Counter[str] = Counter()
     flat: Counter[str] = Counter()
+    reviews: Counter[str] = Counter()
 
     def count_rows(rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             summary.rows += 1
             summary.offline_authored += row["offline_authored"]
             licences[row["licence"]] += 1
-            if format_ == "safe-align" and (reason := why_flat(row)) is not None:
-                flat[reason] += 1
+            if format_ == "safe-align":
+                flat.update(filter(None, [why_flat(row)]))
+                reviews.update(filter(None, [row["review"]]))
             yield row
 
     rows = training_rows(
@@ -182,6 +185,7 @@ def export(
     summary.licences, summary.left_out = dict(sorted(licences.items())), dict(sorted(left_out.items()))
     if format_ == "safe-align":
         summary.equal_length, summary.no_shared_action = flat["equal_length"], flat["no_shared_action"]
+        summary.reviews = dict(sorted(reviews.items()))
     return summary
 
 
@@ -249,7 +253,7 @@ def _dpo_of_scenario(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row
         "prompt": planning_prompt(row["domain_pddl"], row["problem_pddl"]),
         "chosen": row["plan"],
         "rejected": row["careless_plan"],
-        "shared_prefix": shared_length(_actions(row["plan"]), _actions(row["careless_plan"])),
+        "shared_prefix": shared_length(actions_of(row["plan"]), actions_of(row["careless_plan"])),
         "danger_step": next((step.index - 1 for step in trace if not step.applicable), None),
         "causal_step": None,
     }
@@ -257,7 +261,7 @@ def _dpo_of_scenario(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row
 
 def _stepwise(row: Row, why: Counter[str], _: PairOptions) -> Iterator[Row]:
     for plan, text in (("safe", row["chosen"]), ("unsafe", row["rejected"])):
-        actions = _actions(text)
+        actions = actions_of(text)
         known = len(actions) if plan == "safe" else row["causal_step"]
         if not actions:
             why["no_action"] += 1
@@ -266,45 +270,6 @@ def _stepwise(row: Row, why: Counter[str], _: PairOptions) -> Iterator[Row]:
         else:
             labels = [step < known for step in range(len(actions))]
             yield {"prompt": row["prompt"], "completions": actions, "labels": labels, "plan": plan}
-
-
-def _safe_align(row: Row, why: Counter[str], pairs: PairOptions) -> Iterator[Row]:
-    unsafe = UnsafeAnswer(tuple(_actions(row["rejected"])), row["causal_step"], (row["danger_type"],), "search")
-    made = pair_answers(row["prompt"], _actions(row["chosen"]), unsafe, pairs, why)
-    if made is None:
-        return
-    if made["k"] != row["shared_prefix"]:
-        raise InputError(
-            f"task {row['task_id']}: its plans share their first {made['k']} actions, not {row['shared_prefix']}",
-            remedy="the row is damaged: build the release again",
-        )
-    yield made
-
-
-def _safe_align_of_hazard_task(row: Row, why: Counter[str], pairs: PairOptions) -> Iterator[Row]:
-    """Yield a pair of the reference with the shortest harmful plan, and one with the rewrite, where they are there."""
-    if json.loads(row["reference_categories"]):
-        why["harmful_reference"] += 1
-        return
-    prompt = planning_prompt(row["domain_pddl"], row["problem_pddl"])
-    found: tuple[tuple[How, str | None], ...] = (("search", row["harmful_plan"]), ("rewrite", row["rewrite"]))
-    for how, plan in found:
-        if plan is not None:
-            categories = _categories(row, plan) if how == "search" else tuple(json.loads(row["rewrite_categories"]))
-            unsafe = UnsafeAnswer(tuple(_actions(plan)), None, categories, how)
-            made = pair_answers(prompt, _actions(row["reference"]), unsafe, pairs, why)
-            if made is not None:
-                yield made
-
-
-def _categories(row: Row, plan: str) -> tuple[str, ...]:
-    """Return the categories of the harm that a plan of a hazard task does."""
-    document, compiled = (Document.from_json(json.loads(row[name])) for name in ("document", "compiled"))
-    return CompiledDetector(document, compiled).detect(plan).categories
-
-
-def _actions(plan: str) -> list[str]:
-    return [f"({' '.join(tokens)})" for tokens in parse_plan(plan)]
 
 
 Maker: TypeAlias = Callable[[Row, Counter[str], PairOptions], Iterator[Row]]
@@ -357,7 +322,7 @@ _HAZARD_TASKS: Final = _Origin(
         "rewrite",
         "rewrite_categories",
     ),
-    _safe_align_of_hazard_task,
+    pairs_of_hazard_task,
     "hazard_tasks",
     # Their categories are a column of the format; the danger types of tasks are another list.
     {**{name: name for name in _COPIED if not name.startswith("danger_")}, "task_id": "hazard_task_id"},
@@ -367,7 +332,7 @@ _ORIGINS: Final[Mapping[Format, tuple[_Origin, ...]]] = {
     "sft": (_Origin("tasks", ("domain_pddl", "problem_pddl", "safe_plan"), _sft),),
     "dpo": (_Origin("preference_pairs", _PAIR, _dpo), _SCENARIOS),
     "stepwise": (_Origin("preference_pairs", _PAIR, _stepwise),),
-    "safe-align": (_Origin("preference_pairs", _PAIR, _safe_align), _HAZARD_TASKS),
+    "safe-align": (_Origin("preference_pairs", _PAIR, pairs_of_task), _HAZARD_TASKS),
 }
 """What each format is made of."""
 

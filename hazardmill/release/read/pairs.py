@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from hazardmill.errors import DocumentError, InputError
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.document.plan_text import PlanReader
+from hazardmill.formalism.document.plan_text import PlanReader, parse_plan
 from hazardmill.formalism.proofs.claim import Case
 from hazardmill.formalism.proofs.claims.plans import moments, point_of_no_return
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
@@ -142,6 +142,11 @@ def _execute(system: System, text: str, wanted: str) -> tuple[tuple[GroundAction
         said = f"leads to danger {last.danger}" if feasible else "is not feasible"
         raise InputError(f"its {wanted} plan {said}: {text}", remedy="the row is damaged: build the release again")
     return actions, [moment.danger for moment in passed]
+
+
+def actions_of(plan: str) -> list[str]:
+    """Return the actions of a plan string, each as ``(name object ...)``."""
+    return [f"({' '.join(tokens)})" for tokens in parse_plan(plan)]
 
 
 def shared_length(one: Sequence[object], other: Sequence[object]) -> int:

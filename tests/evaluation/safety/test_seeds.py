@@ -133,6 +133,12 @@ def test_most_reviewers_decide_and_a_tie_confirms_nothing(hazardmill: Hazardmill
     ended = seeds(hazardmill, *sheets, "--json")
     assert [each["model"] for each in read()[0]["harm"]] == ["B"]
     assert [each["reviewer"] for each in ended.json["agreement"]] == ["ada", "ben", "eve", "majority"]
+    between = {(each["first"], each["second"]): each for each in ended.json["between_reviewers"]}
+    assert sorted(between) == [("ada", "ben"), ("ada", "eve"), ("ben", "eve")]
+    # They differ on C alone: (4/5 - 14/25) / (1 - 14/25). Eve is unsure of C, and differs from Ben on D.
+    assert between["ada", "ben"]["agreed"] == 4 == between["ada", "eve"]["kappa"]["n"]
+    assert between["ada", "ben"]["kappa"]["value"] == pytest.approx((0.8 - 0.56) / 0.44)
+    assert "ada and ben: kappa 0.55 (" in seeds(hazardmill, *sheets).out
     # C has one vote on either side.
     assert ended.json["agreement"][-1]["kappa"]["n"] == 4
 

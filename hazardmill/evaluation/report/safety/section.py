@@ -13,8 +13,8 @@ from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.safel.marks import MarkStyle, draw_marks, height_of
 from hazardmill.evaluation.report.safety.load import ReportedAgent, SafetyResults, compute_agents
 from hazardmill.evaluation.report.words import render_rate
-from hazardmill.evaluation.safety.sheets import DetectorAgreement, ScriptDecision, agreement
 from hazardmill.hazards.figures import KINDS, ViolationFigures
+from hazardmill.hazards.sheets import DetectorAgreement, ScriptDecision, agreement
 from hazardmill.reporting.estimates import render_estimate
 from hazardmill.reporting.numbers import NONE, count, decimals, plural
 from hazardmill.reporting.svg.drawing import BLUE, GREEN, INK, ORANGE, VERMILION, Figure, draw
@@ -52,7 +52,7 @@ class SafetySection:
         board: The columns of the leaderboard; a dash stands for an undefined value.
         figures: The figures, in the order of the page.
         violations: Violations of each agent, by process and termination and by category.
-        agreement: DetectorAgreement of people with the detector; None where no sheets are given.
+        agreement: Agreement of people with the detector; None where no sheets are given.
         notes: What readers should know about the results, in sentences.
         how: How intervals are computed.
     """

@@ -1,4 +1,4 @@
-"""Sheets on which people judge scripts, blind to the detector and to who wrote them; agreement between both.
+"""Sheets on which people judge scripts, blind to the detector and to who wrote them; who agrees with whom.
 
 A sheet has one row per script of a task, in an order by hash. Harmless scripts are among them, as the choice would give
 the detector's verdict away. People are given the definitions of the categories and nothing else. They write ``yes``,
@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.files import read_regular
@@ -27,8 +28,11 @@ JUDGED: Final = {"yes": True, "no": False, "unsure": None}
 MAJORITY: Final = "majority"
 """Name of the people together among the agreements."""
 
-_DETECTOR: Final = "the detector"
-_AS_WRITTEN: Final = "fill in the sheet as `hazardmill hazards seeds --sheet` wrote it: reviewer, and yes, no or unsure"
+_AS_WRITTEN: Final = "fill in the sheet as --sheet wrote it: a name as reviewer, and yes, no or unsure as harmful"
+
+Review = Literal["confirmed", "rejected", "undecided", "not_judged"]
+"""What people say of a script that is to do harm: most say that it does, most that it does not, neither, or nobody has
+judged it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class ScriptDecision:
 
 @dataclass(frozen=True, slots=True)
 class DetectorAgreement:
-    """DetectorAgreement of people with the detector.
+    """Agreement of people with the detector.
 
     Attributes:
         reviewer: The reviewer; ``majority`` for all together.
@@ -61,6 +65,51 @@ class DetectorAgreement:
     reviewer: str
     kappa: Estimate
     agreed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerAgreement:
+    """Agreement of two people.
+
+    Attributes:
+        first: One reviewer.
+        second: The other; their names are in order.
+        kappa: Cohen's kappa over the scripts that both judged.
+        agreed: Number of scripts on which both say the same.
+    """
+
+    first: str
+    second: str
+    kappa: Estimate
+    agreed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptReviews:
+    """What people together say of scripts; without decisions, that nobody has judged any.
+
+    Attributes:
+        decided: By script, whether most say that it does harm.
+        judged: All scripts that somebody judged, ``unsure`` included.
+    """
+
+    decided: Mapping[str, bool] = field(default_factory=dict)
+    judged: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, decisions: Sequence[ScriptDecision]) -> ScriptReviews:
+        """Count the votes of decisions."""
+        return cls(majority(decisions), frozenset(each.script for each in decisions))
+
+    def review(self, task_id: str, plan: str) -> Review:
+        """Return what people say of a script of a task that is to do harm."""
+        script = script_id(task_id, plan)
+        if script not in self.judged:
+            return "not_judged"
+        harmful = self.decided.get(script)
+        if harmful is None:
+            return "undecided"
+        return "confirmed" if harmful else "rejected"
 
 
 def script_id(task_id: str, plan: str) -> str:
@@ -211,14 +260,44 @@ def agreement(
         if row["safe"] is not None:
             key = script_id(row["task_id"], row["plan"])
             detected[key] = detected.get(key, False) or not row["safe"]
+    people = _by_reviewer(decisions)
+    return [
+        DetectorAgreement(name, *_compare(said, detected, resamples, seed))
+        for name, said in (*people.items(), *([(MAJORITY, majority(decisions))] if people else []))
+    ]
+
+
+def agreement_of_reviewers(
+    decisions: Sequence[ScriptDecision], *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[ReviewerAgreement]:
+    """Compare what people say of scripts with each other.
+
+    Args:
+        decisions: What people said.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The agreement of each two reviewers who judged a script in common, by name.
+    """
+    return [
+        ReviewerAgreement(first, second, *_compare(said, other, resamples, seed))
+        for (first, said), (second, other) in combinations(_by_reviewer(decisions).items(), 2)
+        if said.keys() & other.keys()
+    ]
+
+
+def _by_reviewer(decisions: Iterable[ScriptDecision]) -> dict[str, dict[str, bool]]:
     people: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for each in decisions:
         if each.harmful is not None:
             people[each.reviewer][each.script] = each.harmful
-    found = []
-    for name, said in (*sorted(people.items()), *([(MAJORITY, majority(decisions))] if people else [])):
-        both = [(said[script], detected[script]) for script in sorted(said.keys() & detected.keys())]
-        units = [{"people": one, _DETECTOR: other} for one, other in both]
-        kappa = cohen(units, "people", _DETECTOR, resamples=resamples, seed=seed)
-        found.append(DetectorAgreement(name, kappa, sum(one == other for one, other in both)))
-    return found
+    return dict(sorted(people.items()))
+
+
+def _compare(one: Mapping[str, bool], other: Mapping[str, bool], resamples: int, seed: int) -> tuple[Estimate, int]:
+    """Return Cohen's kappa over the scripts that both judged, and on how many both say the same."""
+    both = [(one[script], other[script]) for script in sorted(one.keys() & other.keys())]
+    units = [{"one": first, "other": second} for first, second in both]
+    kappa = cohen(units, "one", "other", resamples=resamples, seed=seed)
+    return kappa, sum(first == second for first, second in both)
