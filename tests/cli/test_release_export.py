@@ -80,6 +80,21 @@ def test_pairs_for_safe_align_say_where_alpha_has_no_effect(hazardmill, folder, 
     assert (shown["equal_length"], shown["no_shared_action"]) == (0, 2)
 
 
+def test_scripts_of_tasks_are_in_pairs_and_others_are_told(hazardmill, folder, tmp_path):
+    given, out = tmp_path / "own.jsonl", tmp_path / "pairs.jsonl"
+    task = next(iter(load_release(folder).tasks("train")))
+    plans = (task.row["safe_plan"], task.row["unsafe_plan"], "[GRAB] <cup> (1)")
+    lines = [{"task_id": task.task_id, "plan": plan, "sample": sample} for sample, plan in enumerate(plans)]
+    given.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    words = ("--format", "safe-align", "--least-steps", 1, "--scripts", given, "--out", out)
+    said = hazardmill("release", "export", folder, *words, "--allow-offline", "--by-sa").out
+    assert [line for line in said.splitlines() if "--scripts" in line] == [
+        "left out of --scripts: 1 with harm",
+        "left out of --scripts: 1 that a pair has already",
+        "left out of --scripts: 1 with an action that cannot be done",
+    ]
+
+
 def test_short_plans_are_told(hazardmill, folder, tmp_path):
     ended = hazardmill("release", "export", folder, "--format", "safe-align", "--out", tmp_path / "pairs.jsonl")
     assert ended.code == 3

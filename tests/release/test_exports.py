@@ -31,7 +31,7 @@ OWN = {
     "stepwise": ("plan",),
     "safe-align": (
         *("chosen_actions", "rejected_actions", "k", "causal_step", "rejected_k", "error_at", "categories", "how"),
-        "review",
+        *("review", "chosen_from"),
     ),
 }
 SHORT = PairOptions(least_steps=1)

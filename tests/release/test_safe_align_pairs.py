@@ -10,7 +10,10 @@ import pytest
 from formalism.soup import action, boolean, danger, sets, soup_document
 
 from hazardmill.errors import InputError
+from hazardmill.hazards.sheets import ScriptDecision, ScriptReviews, script_id
 from hazardmill.release.read.exports import COLUMNS, export, training_rows
+from hazardmill.release.read.pairs import actions_of
+from hazardmill.release.read.preferred_scripts import SafeAnswer
 from hazardmill.release.read.release import load_release
 from hazardmill.release.read.safe_align import AnswerBatch, SafeAlignParameters, safe_align
 from hazardmill.release.read.safe_align_pairs import PairOptions, UnsafeAnswer, pair_answers, why_flat
@@ -78,6 +81,7 @@ def test_a_row_by_hand(tmp_path):
         "categories": ["thermal"],
         "how": "search",
         "review": None,
+        "chosen_from": "search",
     }
 
 
@@ -113,8 +117,47 @@ def test_where_the_error_is_causal_the_row_says_so(release):
 
 
 def test_a_plan_that_the_other_one_begins_with_is_shared_whole():
-    row = pair_answers("x", ["(a)"], UnsafeAnswer(("(a)", "(b)"), 1, ("fire",), "rewrite"), SHORT, Counter())
-    assert (row["k"], row["how"], row["categories"]) == (1, "rewrite", ["fire"])
+    unsafe = UnsafeAnswer(("(a)", "(b)"), 1, ("fire",), "rewrite")
+    row = pair_answers("x", SafeAnswer(("(a)",), "script"), unsafe, SHORT, Counter())
+    assert (row["k"], row["how"], row["chosen_from"], row["categories"]) == (1, "rewrite", "script", ["fire"])
+
+
+def test_scripts_that_do_no_harm_are_preferred_answers_too(tmp_path):
+    release = release_of(tmp_path, corridor(5, [0, 1], 2), corridor(6, [0], 2))
+    second, first = sorted(release.tasks(), key=lambda task: len(task.row["safe_plan"]), reverse=True)
+    other = next(row for row in training_rows(release, "safe-align") if row["task_id"] == first.task_id)
+    doors = other["rejected_actions"]
+    own = ["(slow_down)", *doors]
+    scripts = {first.task_id: [" ".join(own).upper(), other["chosen"], " ".join(doors), " ".join(own[:-1]), "(walk)"]}
+    why = Counter()
+    rows = list(training_rows(release, "safe-align", pairs=PairOptions(scripts=scripts), left_out=why))
+    assert [row["chosen_from"] for row in rows if row["task_id"] == first.task_id] == ["search", "script"]
+    assert [row["chosen_from"] for row in rows if row["task_id"] == second.task_id] == ["search"]
+    script = next(row for row in rows if row["chosen_from"] == "script")
+    assert first.verdict(script["chosen"]).safe and not first.verdict(script["rejected"]).safe
+    assert (script["chosen_actions"], script["rejected_actions"], script["k"]) == (own, doors, 0)
+    # The causal step is one of the unsafe plan, whatever is preferred to it.
+    assert script["causal_step"] == other["causal_step"] == 1 and script["how"] == "search"
+    assert why == {"repeated_script": 1, "harmful_script": 1, "script_misses_goal": 1, "script_not_executable": 1}
+    why.clear()
+    longer = PairOptions(least_steps=len(own) + 1, scripts={first.task_id: [" ".join(own)]})
+    assert [row["task_id"] for row in training_rows(release, "safe-align", pairs=longer, left_out=why)] == [
+        second.task_id
+    ]
+    assert why == {"short_plan": 2}
+
+
+def test_scripts_that_people_call_harmful_are_left_out(tmp_path):
+    release = release_of(tmp_path, corridor(5, [0, 1], 2))
+    (task,) = release.tasks()
+    script = " ".join(["(slow_down)", *(actions_of(task.row["unsafe_plan"]))])
+    said = ScriptReviews.of([ScriptDecision(script_id(task.task_id, script), "ada", harmful=True)])
+    why = Counter()
+    options = PairOptions(reviews=said, scripts={task.task_id: [script]})
+    assert [row["chosen_from"] for row in training_rows(release, "safe-align", pairs=options, left_out=why)] == [
+        "search"
+    ]
+    assert why == {"rejected_script": 1}
 
 
 def test_what_is_left_out_is_counted(release):
@@ -148,7 +191,8 @@ def test_least_steps_counts_the_safe_plan(tmp_path):
     ],
 )
 def test_why_alpha_has_no_effect_on_a_pair(safe, unsafe, causal, options, reason):
-    row = pair_answers("", list(safe), UnsafeAnswer(tuple(unsafe), causal, (), "search"), options, Counter())
+    chosen, rejected = SafeAnswer(tuple(safe), "search"), UnsafeAnswer(tuple(unsafe), causal, (), "search")
+    row = pair_answers("", chosen, rejected, options, Counter())
     assert why_flat(row) == reason
     # The objective agrees.
     rng = np.random.default_rng(0)

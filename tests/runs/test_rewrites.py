@@ -162,13 +162,30 @@ def test_pairs_are_made_by_search_and_of_rewrites(tmp_path: Path) -> None:
         assert (row["how"], row["rejected_actions"], row["k"]) == (how, rejected, k)
         assert row["chosen_actions"] == LONG and row["chosen_actions"][:k] == row["rejected_actions"][:k]
         assert HEAT in row["categories"] and row["danger_type"] is None and row["licence"] == "MIT"
-        assert row["prompt"] and row["task_id"].startswith("acting-")
+        assert row["prompt"] and row["task_id"].startswith("acting-") and row["chosen_from"] == "reference"
     longest = PairOptions(least_steps=len(LONG))
     assert export(release, tmp_path / "longest.jsonl", "safe-align", split=split, pairs=longest).rows == 2
     why: Counter[str] = Counter()
     longer = PairOptions(least_steps=len(LONG) + 1)
     assert not list(training_rows(release, "safe-align", split, pairs=longer, left_out=why))
     assert why == {"short_plan": 2}
+
+
+def test_a_harmless_plan_and_accepted_scripts_stand_in_for_a_harmful_reference(tmp_path: Path) -> None:
+    worked(started(tmp_path, backend(script(*HARMFUL), script=HARMFUL)))
+    options = Options(version="1.0.0", policy="none")
+    release = load_release(build(Store.open(tmp_path / "store"), None, options, tmp_path / "release").folder)
+    (split,) = release.splits("hazard_tasks")
+    (task,) = release.rows("hazard_tasks", split)
+    short = LONG[2:]
+    assert task["harmless_plan"] == " ".join(short) and json.loads(task["reference_categories"])
+    # The first one does what the shortest plan does, and leaves the stove on.
+    scripts = {task["hazard_task_id"]: [" ".join(short[:-1]), " ".join(LONG)]}
+    why: Counter[str] = Counter()
+    pairs = PairOptions(least_steps=1, scripts=scripts)
+    rows = list(training_rows(release, "safe-align", split, pairs=pairs, left_out=why))
+    assert [(row["chosen_from"], row["chosen_actions"]) for row in rows] == [("search", short), ("script", LONG)]
+    assert {row["how"] for row in rows} == {"search"} and why == {"harmful_script": 1}
 
 
 def test_a_changed_rewrite_is_found(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 from hazardmill.cli.hazards.sheets import filled_sheets_option, read_decisions
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
+from hazardmill.evaluation.answers.scripts import read_scripts
 from hazardmill.hazards.sheets import ScriptReviews
 from hazardmill.release.read.exports import ExportSummary, Format
 from hazardmill.release.read.exports import export as write
@@ -24,10 +25,15 @@ _LEFT_OUT: Final = {
     "offline_authored": "left out: {} written by our rules, not a language model (include them with --allow-offline)",
     "no_action": "left out: {} with an empty plan",
     "no_causal_step": "left out: {} whose unsafe plan has no known point of no return",
-    "harmful_reference": "left out: {} whose reference does harm itself",
+    "harmful_reference": "left out: {} whose reference does harm itself, and of which no harmless plan is known",
     "short_plan": "left out: {} whose safe plan is shorter than --least-steps",
     "rejected_reference": "left out: {} whose reference does harm, as people say",
     "rejected_rewrite": "left out: {} whose rewrite does no harm, as people say",
+    "script_not_executable": "left out of --scripts: {} with an action that cannot be done",
+    "script_misses_goal": "left out of --scripts: {} without the goal at the end",
+    "harmful_script": "left out of --scripts: {} with harm",
+    "rejected_script": "left out of --scripts: {} with harm, as people say",
+    "repeated_script": "left out of --scripts: {} that a pair has already",
 }
 
 
@@ -63,6 +69,13 @@ _LEFT_OUT: Final = {
     show_default=True,
     help="safe-align: where the unsafe plan begins to count fully: after the shared actions, or at the causal step.",
 )
+@click.option(
+    "--scripts",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="safe-align: JSON lines of task_id and plan, such as a source's own scripts; those that do no harm are "
+    "preferred answers too.",
+)
 @filled_sheets_option("--reviews", "safe-align: a filled sheet of `hazards rewrites`; what people reject is left out.")
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(
@@ -81,6 +94,7 @@ def export(
     allow_offline: bool,
     least_steps: int,
     error_at: ErrorAt,
+    scripts: Path | None,
     reviews: tuple[Path, ...],
     revision: str | None,
     out: Path,
@@ -97,7 +111,8 @@ def export(
         _refuse_pair_options(format_)
     opened = load_release(release, revision=revision)
     decisions, _ = read_decisions(reviews)
-    pairs = PairOptions(least_steps, error_at, ScriptReviews.of(decisions))
+    own = {} if scripts is None else read_scripts(scripts, opened)
+    pairs = PairOptions(least_steps, error_at, ScriptReviews.of(decisions), own)
     exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline, pairs=pairs)
     if as_json:
         print_json(exported.to_json())
@@ -109,7 +124,8 @@ def export(
 def _refuse_pair_options(format_: Format) -> None:
     """Refuse options of Safe-Align for a format that does not read them."""
     ctx = click.get_current_context()
-    for name, option in (("least_steps", "--least-steps"), ("error_at", "--error-at"), ("reviews", "--reviews")):
+    for name in ("least_steps", "error_at", "scripts", "reviews"):
+        option = f"--{name.replace('_', '-')}"
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise UsageError(f"--format {format_} has no {option}", remedy="leave it out, or export safe-align")
 

@@ -4,14 +4,13 @@
 | --- | --- | --- |
 | `sft` | one, of the safe plan | `prompt`, `completion` |
 | `dpo` | one, of both plans | `prompt`, `chosen`, `rejected`; then `shared_prefix`, `danger_step`, `causal_step` |
-| `safe-align` | one, of both plans | `prompt`, `chosen`, `rejected`; then those of ``safe_align_pairs.pair_answers`` |
+| `safe-align` | one or more | `prompt`, `chosen`, `rejected`; then those of ``safe_align_pairs.pair_answers`` |
 | `stepwise` | one per plan | `prompt`, `completions` (one per action), `labels`; then `plan`: `safe` or `unsafe` |
 
 A label says whether a safe plan is still left after the action. All labels of a safe plan are true; those of an unsafe
 plan are true before the causal step (``pairs``) and false from then on. An unsafe plan without a known causal step is
 left out. `dpo` also takes `sit` scenarios: their plan is preferred to the careless one, whose danger step is the first
-that the scenario forbids. `safe-align` also takes hazard tasks whose reference does no harm: it is preferred to the
-shortest harmful plan, and to the model's rewrite of it if there is one.
+that the scenario forbids. `safe-align` also takes hazard tasks, and scripts of tasks (``safe_align_pairs``).
 
 Each row ends with the columns of ``ABOUT``: licence, credit, and the model that wrote the task.
 """
@@ -72,6 +71,7 @@ COLUMNS: Final[Mapping[Format, tuple[tuple[str, pa.DataType], ...]]] = {
         ("categories", pa.list_(_TEXT)),
         ("how", _TEXT),
         ("review", _TEXT),
+        ("chosen_from", _TEXT),
     ),
 }
 """First columns of each format, before those of ``ABOUT``."""
@@ -95,8 +95,9 @@ class ExportSummary:
         left_out: Reason to number: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is
             empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans; ``short_plan`` (the safe
             plan has too few actions) and ``rejected_rewrite`` (people say that it does no harm) count pairs;
-            ``harmful_reference`` (it does harm itself) and ``rejected_reference`` (people say that it does) count
-            hazard tasks.
+            ``harmful_reference`` (it does harm, and no harmless plan is known) and ``rejected_reference`` (the same,
+            but people say so) count hazard tasks. Scripts are counted by the reasons of ``accept_scripts``, and by
+            ``repeated_script`` (a pair has it already).
         equal_length: Pairs for Safe-Align whose answers have equally many actions and weigh them equally, so that
             alpha has no effect; null for other formats.
         no_shared_action: Other pairs for Safe-Align whose answers share no action and weigh none by alpha; null for
@@ -223,19 +224,26 @@ def training_rows(
             continue
         key = origin.copied["task_id"]
         offline = _offline_authored(release, origin.answered_by + suffix, key, split)
+        documents = _documents(release, origin.documents + suffix, split, pairs) if origin.documents else {}
         for row in filter(origin.is_of, release.rows(config, split, (*origin.copied.values(), *origin.columns))):
             if row[key] in offline and not allow_offline:
                 why["offline_authored"] += 1
                 continue
             copied = {name: row[column] for name, column in origin.copied.items()}
             about = {"split": split, **dict.fromkeys(_COPIED), **copied, "offline_authored": row[key] in offline}
-            for made in origin.make(row, why, pairs):
+            for made in origin.make({**documents.get(row[key], {}), **row}, why, pairs):
                 yield {**made, **about}
 
 
 def _offline_authored(release: Release, config: str, key: str, split: str) -> set[str]:
     rows = release.rows(config, split, (key, "answered_by"))
     return {row[key] for row in rows if OFFLINE_MODEL in json.loads(row["answered_by"])}
+
+
+def _documents(release: Release, config: str, split: str, pairs: PairOptions) -> dict[str, Row]:
+    """Return the column ``document`` of the tasks that have scripts, by their id."""
+    rows = release.rows(config, split, ("task_id", "document")) if pairs.scripts else iter(())
+    return {row["task_id"]: row for row in rows if row["task_id"] in pairs.scripts}
 
 
 def _sft(row: Row, _: Counter[str], __: PairOptions) -> Iterator[Row]:
@@ -286,6 +294,8 @@ class _Origin:
         answered_by: Config that says who answered for a row.
         copied: Column of ``ABOUT`` to the column there.
         told_by: Column that is null in rows that the format has no use for.
+        documents: Config with the documents on which scripts of its tasks are judged; empty if there are none, or if
+            the rows have them.
     """
 
     config: str
@@ -294,6 +304,7 @@ class _Origin:
     answered_by: str = "tasks"
     copied: Mapping[str, str] = field(default_factory=lambda: {name: name for name in _COPIED})
     told_by: tuple[str] = ("task_id",)
+    documents: str = ""
 
     def is_of(self, row: Row) -> bool:
         """Return whether the format has a use for a row."""
@@ -318,6 +329,7 @@ _HAZARD_TASKS: Final = _Origin(
         "problem_pddl",
         "reference",
         "reference_categories",
+        "harmless_plan",
         "harmful_plan",
         "rewrite",
         "rewrite_categories",
@@ -332,7 +344,7 @@ _ORIGINS: Final[Mapping[Format, tuple[_Origin, ...]]] = {
     "sft": (_Origin("tasks", ("domain_pddl", "problem_pddl", "safe_plan"), _sft),),
     "dpo": (_Origin("preference_pairs", _PAIR, _dpo), _SCENARIOS),
     "stepwise": (_Origin("preference_pairs", _PAIR, _stepwise),),
-    "safe-align": (_Origin("preference_pairs", _PAIR, pairs_of_task), _HAZARD_TASKS),
+    "safe-align": (_Origin("preference_pairs", _PAIR, pairs_of_task, documents="tasks"), _HAZARD_TASKS),
 }
 """What each format is made of."""
 

@@ -1,5 +1,8 @@
 """Pairs for Safe-Align: a safe and an unsafe plan of one task, cut into actions, and which actions have which weight.
 
+The safe plan is that of a task, or a script that V accepts (``preferred_scripts``): the reference of a hazard task, and
+scripts that the caller has of tasks. Where the reference does harm, the shortest harmless plan stands in for it.
+
 Both plans begin with the same ``k`` actions and differ in the next one. In the objective (``safe_align``), the first
 ``k`` actions of the safe plan have the weight alpha, and so have the first ``rejected_k`` of the unsafe plan:
 
@@ -22,6 +25,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.hazards.compiled_detector import CompiledDetector
 from hazardmill.hazards.sheets import Review, ScriptReviews
 from hazardmill.release.read.pairs import actions_of, planning_prompt, shared_length
+from hazardmill.release.read.preferred_scripts import SafeAnswer, accept_scripts
 
 Row = dict[str, Any]
 ErrorAt = Literal["shared", "causal"]
@@ -36,11 +40,13 @@ class PairOptions:
         least_steps: Least number of actions of the safe plan; at least 1.
         error_at: Where the part of the unsafe plan begins that counts fully.
         reviews: What people say of scripts; none that they reject is in a pair.
+        scripts: Plan strings by task, which are preferred answers too if they are accepted (``accept_scripts``).
     """
 
     least_steps: int = 5
     error_at: ErrorAt = "shared"
     reviews: ScriptReviews = field(default_factory=ScriptReviews)
+    scripts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 DEFAULT_OPTIONS: Final = PairOptions()
@@ -66,13 +72,13 @@ class UnsafeAnswer:
 
 
 def pair_answers(
-    prompt: str, safe: Sequence[str], unsafe: UnsafeAnswer, options: PairOptions, left_out: Counter[str]
+    prompt: str, safe: SafeAnswer, unsafe: UnsafeAnswer, options: PairOptions, left_out: Counter[str]
 ) -> dict[str, Any] | None:
     """Make a row for Safe-Align of a safe and an unsafe plan.
 
     Args:
         prompt: What the plans answer.
-        safe: Actions of the safe plan, each as ``(name object ...)``.
+        safe: The safe plan. That it is safe is the caller's to know.
         unsafe: The unsafe plan. That it is unsafe is the caller's to know.
         options: Which pairs are made.
         left_out: Counter of reasons; updated if no pair is made: ``short_plan`` (the safe plan has fewer than
@@ -81,19 +87,19 @@ def pair_answers(
     Returns:
         The columns of ``--format safe-align`` (``docs/training-data.md``), or None.
     """
-    if len(safe) < options.least_steps:
+    if len(safe.actions) < options.least_steps:
         left_out["short_plan"] += 1
         return None
-    k = shared_length(safe, unsafe.actions)
+    k = shared_length(safe.actions, unsafe.actions)
     rejected_k = k if options.error_at == "shared" else unsafe.causal_step
     if rejected_k is None:
         left_out["no_causal_step"] += 1
         return None
     return {
         "prompt": prompt,
-        "chosen": " ".join(safe),
+        "chosen": " ".join(safe.actions),
         "rejected": " ".join(unsafe.actions),
-        "chosen_actions": list(safe),
+        "chosen_actions": list(safe.actions),
         "rejected_actions": list(unsafe.actions),
         "k": k,
         "causal_step": unsafe.causal_step,
@@ -102,71 +108,101 @@ def pair_answers(
         "categories": list(unsafe.categories),
         "how": unsafe.how,
         "review": unsafe.review,
+        "chosen_from": safe.chosen_from,
     }
 
 
 def pairs_of_task(row: Row, left_out: Counter[str], options: PairOptions) -> Iterator[Row]:
-    """Yield the pair of both plans of a task.
+    """Yield the pair of both plans of a task, and one with each of its scripts that is accepted.
 
     Args:
-        row: A row of ``preference_pairs``.
-        left_out: As for ``pair_answers``.
+        row: A row of ``preference_pairs``; with ``document`` (JSON text) if the task has scripts.
+        left_out: As for ``pair_answers`` and ``accept_scripts``.
         options: Which pairs are made.
 
     Raises:
         InputError: The plans share another number of actions than the row says.
     """
     unsafe = UnsafeAnswer(tuple(actions_of(row["rejected"])), row["causal_step"], (row["danger_type"],), "search")
-    made = pair_answers(row["prompt"], actions_of(row["chosen"]), unsafe, options, left_out)
-    if made is None:
-        return
-    if made["k"] != row["shared_prefix"]:
+    safe = SafeAnswer.of(row["chosen"], "search")
+    if (shared := shared_length(safe.actions, unsafe.actions)) != row["shared_prefix"]:
         raise InputError(
-            f"task {row['task_id']}: its plans share their first {made['k']} actions, not {row['shared_prefix']}",
+            f"task {row['task_id']}: its plans share their first {shared} actions, not {row['shared_prefix']}",
             remedy="the row is damaged: build the release again",
         )
-    yield made
+    chosen = [safe]
+    if scripts := options.scripts.get(row["task_id"]):
+        document = Document.from_json(json.loads(row["document"]))
+        chosen += accept_scripts(row["task_id"], scripts, document, None, options.reviews, left_out)
+    yield from _cross(row["prompt"], chosen, [unsafe], options, left_out)
 
 
 def pairs_of_hazard_task(row: Row, left_out: Counter[str], options: PairOptions) -> Iterator[Row]:
-    """Yield a pair of the reference with the shortest harmful plan, and one with the rewrite, where they are there.
+    """Yield pairs of the reference with the shortest harmful plan and with the rewrite, where they are there.
+
+    If the reference does harm, the shortest harmless plan is preferred instead. Pairs with scripts of the task that are
+    accepted follow.
 
     Args:
         row: A row of ``hazard_tasks``.
-        left_out: As for ``pair_answers``; and ``harmful_reference`` (the reference does harm itself),
-            ``rejected_reference`` (people say that it does), ``rejected_rewrite`` (they say that the rewrite does
-            none).
+        left_out: As for ``pair_answers`` and ``accept_scripts``; and ``harmful_reference`` (the reference does harm,
+            and no harmless plan is known), ``rejected_reference`` (the same, but people say so), ``rejected_rewrite``
+            (they say that the rewrite does none).
         options: Which pairs are made.
     """
+    task_id = row["hazard_task_id"]
+    document, compiled = (Document.from_json(json.loads(row[name])) for name in ("document", "compiled"))
+    chosen = []
     if json.loads(row["reference_categories"]):
-        left_out["harmful_reference"] += 1
-        return
-    if options.reviews.review(row["hazard_task_id"], row["reference"]) == "confirmed":
-        left_out["rejected_reference"] += 1
-        return
+        why = "harmful_reference"
+    elif options.reviews.review(task_id, row["reference"]) == "confirmed":
+        why = "rejected_reference"
+    else:
+        why = None
+        chosen.append(SafeAnswer.of(row["reference"], "reference"))
+    if why is not None and row["harmless_plan"] is not None:
+        chosen.append(SafeAnswer.of(row["harmless_plan"], "search"))
+    elif why is not None:
+        left_out[why] += 1
+    if scripts := options.scripts.get(task_id):
+        chosen += accept_scripts(task_id, scripts, document, compiled, options.reviews, left_out)
     prompt = planning_prompt(row["domain_pddl"], row["problem_pddl"])
-    for unsafe in _unsafe_answers(row, options.reviews):
+    rejected = []
+    for unsafe in _unsafe_answers(row, CompiledDetector(document, compiled), options.reviews) if chosen else ():
         if unsafe.review == "rejected":
             left_out["rejected_rewrite"] += 1
+        else:
+            rejected.append(unsafe)
+    yield from _cross(prompt, chosen, rejected, options, left_out)
+
+
+def _cross(
+    prompt: str,
+    chosen: Sequence[SafeAnswer],
+    rejected: Sequence[UnsafeAnswer],
+    options: PairOptions,
+    left_out: Counter[str],
+) -> Iterator[Row]:
+    """Yield the pairs of all preferred and all rejected answers; a script that repeats an answer is counted."""
+    seen: set[tuple[str, ...]] = set()
+    for safe in chosen:
+        if safe.actions in seen:
+            left_out["repeated_script"] += 1
             continue
-        made = pair_answers(prompt, actions_of(row["reference"]), unsafe, options, left_out)
-        if made is not None:
-            yield made
+        seen.add(safe.actions)
+        for unsafe in rejected:
+            made = pair_answers(prompt, safe, unsafe, options, left_out)
+            if made is not None:
+                yield made
 
 
-def _unsafe_answers(row: Row, reviews: ScriptReviews) -> Iterator[UnsafeAnswer]:
+def _unsafe_answers(row: Row, detector: CompiledDetector, reviews: ScriptReviews) -> Iterator[UnsafeAnswer]:
     if (plan := row["harmful_plan"]) is not None:
-        yield UnsafeAnswer(tuple(actions_of(plan)), None, _categories(row, plan), "search")
+        yield UnsafeAnswer(tuple(actions_of(plan)), None, detector.detect(plan).categories, "search")
     if (plan := row["rewrite"]) is not None:
         categories = tuple(json.loads(row["rewrite_categories"]))
         review = reviews.review(row["hazard_task_id"], plan)
         yield UnsafeAnswer(tuple(actions_of(plan)), None, categories, "rewrite", review)
-
-
-def _categories(row: Row, plan: str) -> tuple[str, ...]:
-    """Return the categories of the harm that a plan of a hazard task does."""
-    document, compiled = (Document.from_json(json.loads(row[name])) for name in ("document", "compiled"))
-    return CompiledDetector(document, compiled).detect(plan).categories
 
 
 def why_flat(row: Mapping[str, Any]) -> Literal["equal_length", "no_shared_action"] | None:

@@ -109,9 +109,9 @@ def test_a_reference_that_people_call_harmful_is_preferred_to_nothing(
     hazardmill: Hazardmill, release: Path, empty_folder: Path
 ) -> None:
     ada = judged(hazardmill, release, "ada", reference="yes", rewrite="yes")
-    words = ("--format", "safe-align", "--out", "pairs.jsonl", "--reviews", ada)
-    ended = hazardmill("release", "export", release, *words)
-    assert ended.code == 3 and "there are no rows of train" in ended.err and not Path("pairs.jsonl").exists()
+    _, rows = exported(hazardmill, release, "--reviews", ada, "--least-steps", 1)
+    assert {row["chosen_from"] for row in rows} == {"search"} and len(rows) == 2
+    assert not any(row["chosen"] == REFERENCE for row in rows)
 
 
 def test_a_wrong_row_of_a_sheet_is_named_and_the_rest_counts(
