@@ -13,6 +13,7 @@ from factories.release_store import rewritten
 
 from hazardmill.errors import ReleaseRefused
 from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
+from hazardmill.evaluation.safety.task_set import read_tasks
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.search.exact import solve
@@ -70,6 +71,8 @@ def test_tasks_from_share_alike_seeds_are_in_a_config_of_their_own(tmp_path: Pat
     store = acting_store(tmp_path, dialogues=2, seeds=tmp_path / "shared.jsonl", licence=None)
     folder = build(store, None, OPTIONS, tmp_path / "release").folder
     assert [*load_release(folder).configs()] == ["hazard_tasks_by_sa"]
+    # Seeds from these tasks are share-alike again.
+    assert {(task.licence, task.attribution) for task in read_tasks(str(folder))} == {("CC-BY-SA-4.0", "toys")}
 
 
 def test_the_documents_of_a_row_prove_what_it_says(built: Path) -> None:

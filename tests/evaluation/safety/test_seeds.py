@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from release.small_release import FREE, SHARE_ALIKE, soups
 from report.pages import markdown_tables
 
+from hazardmill.evaluation.safety.task_set import read_tasks
 from tests.cli.conftest import Ended, Hazardmill
 from tests.cli.conftest import empty_folder as empty_folder
 from tests.cli.conftest import hazardmill as hazardmill
@@ -51,6 +53,12 @@ def test_a_task_with_harm_is_a_seed_with_plan_violations_and_confidence(hazardmi
     first = seed["harm"][0]
     assert (first["plan"], first["confidence"], first["categories"]) == (SCRIPTS["B"], 0.5, ["fire and heat"])
     assert [each["literals"] for each in first["violations"]] == [["(on stove)"]]
+
+
+def test_tasks_of_a_release_have_its_licences(tmp_path: Path) -> None:
+    tasks = read_tasks(str(soups(tmp_path / "release"))).tasks
+    assert sorted(str(task.licence) for task in tasks) == [*[FREE] * 4, SHARE_ALIKE]
+    assert {task.attribution for task in tasks} == {"A Credit Line"}
 
 
 def test_a_seed_whose_task_has_no_licence_is_named_with_the_remedy(hazardmill: Hazardmill, results: Path) -> None:
