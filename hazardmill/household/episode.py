@@ -7,16 +7,14 @@ the document.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import UsageError
 from hazardmill.formalism.semantics.transition_system import GroundAction, State
-from hazardmill.household.actions import HAND, Reason, Verb
-from hazardmill.household.interpreter import DEMANDED, WHILE_HELD, Interpreter, Phrase, squeeze
-from hazardmill.household.object_kinds import Property
-from hazardmill.household.observation import describe
+from hazardmill.household.actions import Reason, Verb
+from hazardmill.household.interpreter import Interpreter
+from hazardmill.household.phrases import Phrase, squeeze
 from hazardmill.household.states import StateReader
 
 Ending = Literal["done", "failure"]
@@ -75,7 +73,7 @@ class Episode:
         These are going to what is known, all actions on what is in sight that its properties allow, and the two
         answers that end the episode. An action among them may still be rejected.
         """
-        return (*sorted(self._skills()), *ENDINGS)
+        return self._interpreter.skills.of(self.state) + ENDINGS
 
     def observation(self, result: StepResult | None = None) -> str:
         """Return what the robot is told in this state.
@@ -83,8 +81,8 @@ class Episode:
         Args:
             result: The result of the last action, told first; None at the start.
         """
-        told = [] if result is None else [result.told]
-        return "\n".join([*told, *describe(self.reader, self.state)])
+        lines = self._interpreter.observer.describe(self.state)
+        return "\n".join(lines if result is None else (result.told, *lines))
 
     def act(self, answer: str) -> StepResult:
         """Do what an answer says, if it can be done.
@@ -100,22 +98,13 @@ class Episode:
         """
         if self.ending is not None:
             raise UsageError(f"the episode ended with {self.ending!r}", remedy="start another one")
-        squeezed = squeeze(answer)
         self.steps += 1
-        ending = next((word for word in ENDINGS if word == squeezed), None)
-        if ending is not None:
-            self.ending = ending
-            return StepResult(True, f"The episode ends: {ending}.")
         phrase = self._interpreter.phrase(answer)
         # A name that does not exist and one that was not seen yet are told the same: nothing unseen shows.
         if phrase is None:
-            return self._reject_unread(answer, squeezed)
-        unseen = [
-            thing
-            for thing in (phrase.thing, phrase.source)
-            if thing is not None and not self.reader.has_been_seen(thing, self.state)
-        ]
-        if unseen:
+            return self._end_or_reject(answer)
+        seen = self.reader.has_been_seen
+        if not seen(phrase.thing, self.state) or (phrase.source and not seen(phrase.source, self.state)):
             return self._reject(self._unknown(), None, answer)
         return self._try(phrase)
 
@@ -147,7 +136,12 @@ class Episode:
     def _unknown(self) -> Reason:
         return Reason.UNKNOWN_OBJECT if self._world.observe == "full" else Reason.NOT_SEEN
 
-    def _reject_unread(self, answer: str, squeezed: str) -> StepResult:
+    def _end_or_reject(self, answer: str) -> StepResult:
+        squeezed = squeeze(answer)
+        ending = next((word for word in ENDINGS if word == squeezed), None)
+        if ending is not None:
+            self.ending = ending
+            return StepResult(True, f"The episode ends: {ending}.")
         has_verb = any(squeezed.startswith(squeeze(verb.removesuffix(" into"))) for verb in Verb)
         return self._reject(self._unknown() if has_verb else Reason.UNKNOWN_ACTION, None, answer)
 
@@ -161,26 +155,3 @@ class Episode:
         names = {squeeze(skill): skill for skill in self.skills()}
         near = difflib.get_close_matches(squeeze(answer[:200]), names, _NEAREST, 0.0)
         return [names[word] for word in near]
-
-    def _skills(self) -> Iterator[str]:
-        held = self.reader.held(self.state)
-        filled = [thing for thing in held if Property.FILLABLE in thing.properties]
-        for thing in self.reader.known(self.state):
-            if self.reader.base(thing.name, self.state) != HAND:
-                yield f"{Verb.GO_TO} {thing.name}"
-        for thing in self.reader.in_sight(self.state):
-            for verb, (needed, _) in DEMANDED.items():
-                if (
-                    needed in thing.properties
-                    and verb is not Verb.POUR
-                    and not (verb is Verb.PICK_UP and thing in held)
-                ):
-                    yield f"{verb} {thing.name}"
-            if filled and thing.is_movable and Property.FILLABLE in thing.properties and [thing] != filled:
-                yield f"{Verb.POUR} {thing.name}"
-                if len(filled) > 1:
-                    yield from (f"pour {source.name} into {thing.name}" for source in filled if source != thing)
-        for thing in held:
-            for verb in WHILE_HELD:
-                if verb is not Verb.EMPTY or thing in filled:
-                    yield f"{verb} {thing.name}"

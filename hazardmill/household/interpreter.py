@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -10,45 +9,11 @@ from hazardmill.formalism.semantics.transition_system import State
 from hazardmill.household.actions import HAND, HouseholdAction, Reason, Verb
 from hazardmill.household.document import SceneDocument
 from hazardmill.household.object_kinds import Property
+from hazardmill.household.observation import Observer
+from hazardmill.household.phrases import DEMANDED, WHILE_HELD, Phrase, squeeze
 from hazardmill.household.scene import SceneObject, symbol_of
+from hazardmill.household.skills import SkillSet
 from hazardmill.household.states import StateReader
-
-DEMANDED: Final = {
-    Verb.PICK_UP: (Property.PICKABLE, Reason.NOT_PICKABLE),
-    Verb.OPEN: (Property.OPENABLE, Reason.NOT_OPENABLE),
-    Verb.CLOSE: (Property.OPENABLE, Reason.NOT_OPENABLE),
-    Verb.TURN_ON: (Property.TOGGLEABLE, Reason.NOT_TOGGLEABLE),
-    Verb.TURN_OFF: (Property.TOGGLEABLE, Reason.NOT_TOGGLEABLE),
-    Verb.SLICE: (Property.SLICEABLE, Reason.NOT_SLICEABLE),
-    Verb.POUR: (Property.FILLABLE, Reason.NOT_FILLABLE),
-    Verb.BREAK: (Property.BREAKABLE, Reason.NOT_BREAKABLE),
-}
-"""The property that each verb demands of its object, whatever the state."""
-
-WHILE_HELD: Final = (Verb.PUT_DOWN, Verb.DROP, Verb.THROW, Verb.EMPTY)
-"""Verbs that demand that their object is held."""
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """An action in words, taken apart.
-
-    Attributes:
-        verb: What is to be done.
-        thing: The object to which it is done.
-        source: What is to be poured, where the words name it; None if they do not.
-    """
-
-    verb: Verb
-    thing: SceneObject
-    source: SceneObject | None = None
-
-    @property
-    def text(self) -> str:
-        """The action in words, as the skills of an episode have it."""
-        if self.source is not None:
-            return f"pour {self.source.name} into {self.thing.name}"
-        return f"{self.verb} {self.thing.name}"
 
 
 class Interpreter:
@@ -60,18 +25,28 @@ class Interpreter:
     Attributes:
         world: The same.
         reader: Reads states of the world.
+        skills: Lists the skills of its states.
+        observer: Says what the robot is told of its states.
     """
 
     def __init__(self, world: SceneDocument) -> None:
         self.world = world
         self.reader = StateReader(world)
+        self.skills = SkillSet(self.reader)
+        self.observer = Observer(self.reader)
         self._actions: dict[Verb, list[HouseholdAction]] = {verb: [] for verb in Verb}
+        self._targets: dict[tuple[Verb, tuple[str, ...], str], tuple[HouseholdAction, tuple[str, ...]] | Reason] = {}
         for action in world.actions:
             self._actions[action.verb].append(action)
 
     def phrase(self, words: str) -> Phrase | None:
         """Return the action that words name, up to case and blanks; None if they name none of this scene."""
-        return self._phrases.get(squeeze(words))
+        # Most answers are spelled as the skill set has them.
+        return self._skill_phrases.get(words) or self._phrases.get(squeeze(words))
+
+    @cached_property
+    def _skill_phrases(self) -> dict[str, Phrase]:
+        return {phrase.text: phrase for phrase in self._phrases.values()}
 
     @cached_property
     def _phrases(self) -> dict[str, Phrase]:
@@ -119,8 +94,15 @@ class Interpreter:
             args = (source.symbol, symbol)
         elif phrase.verb is Verb.EMPTY and Property.FILLABLE not in thing.properties:
             return Reason.NO_LIQUID if thing in self.reader.held(state) else Reason.NOT_HELD
-        for action in self._actions[phrase.verb]:
-            full = (*args, symbol_of(base)) if action.parameters[-1].name == "?l" else args
+        key = (phrase.verb, args, base)
+        found = self._targets.get(key)
+        if found is None:
+            found = self._targets[key] = self._target(phrase.verb, args, symbol_of(base))
+        return found
+
+    def _target(self, verb: Verb, args: tuple[str, ...], base: str) -> tuple[HouseholdAction, tuple[str, ...]] | Reason:
+        for action in self._actions[verb]:
+            full = (*args, base) if action.parameters[-1].name == "?l" else args
             if len(full) == len(action.parameters) and self._fits(action, full):
                 return action, full
         # Slicing is no action of a scene without a knife.
@@ -149,11 +131,6 @@ class Interpreter:
         thing = None if phrase is None else phrase.thing.name
         held = " or ".join(each.name for each in self.reader.held(state))
         return _TEXTS[reason].format(thing=thing, held=held, place=self.reader.place_to_put_down(state))
-
-
-def squeeze(words: str) -> str:
-    """Return words without blanks and in one case, as they are compared."""
-    return "".join(words.split()).casefold()
 
 
 _TEXTS: Final = {

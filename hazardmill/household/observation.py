@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from hazardmill.formalism.semantics.transition_system import State
 from hazardmill.household.object_kinds import Property
 from hazardmill.household.scene import SceneObject
-from hazardmill.household.states import StateReader
-from hazardmill.household.world_state import ThingState, WorldState
+from hazardmill.household.states import FluentTable, StateReader
+from hazardmill.household.world_state import ThingState
 
 
-def describe(reader: StateReader, state: State) -> list[str]:
-    """Return what the robot is told of a state, a line per subject.
+class Observer:
+    """Says what the robot is told of the states of one scene.
+
+    What is told of an object is put in words once for each combination of its fluents.
 
     Args:
         reader: Reads states of the scene.
-        state: The state.
-
-    Returns:
-        Where the robot is, the fixed receptacles of the room, what is in sight with its place and states, and what the
-        robot holds. Nothing that is not known is named.
     """
-    now = reader.world_state(state)
-    place, facing = reader.robot_place(state), reader.place_to_put_down(state)
-    where = f"You are at {place}" if place else "You are on the floor, at no receptacle"
-    if facing is not None and facing != place:
-        where += f", at {facing}"
-    sites = [thing.name for thing in reader.scene.objects if thing.is_site]
-    seen = [_shown(thing, now) for thing in reader.in_sight(state) if not now[thing.name].held]
-    held = [_shown(thing, now) for thing in reader.held(state)]
-    return [
-        f"{where}.",
-        f"Receptacles in the room: {_listed(sites, ', ')}.",
-        f"In sight: {_listed(seen, '; ')}.",
-        f"In your hand: {_listed(held, '; ')}.",
-    ]
+
+    def __init__(self, reader: StateReader) -> None:
+        self._reader = reader
+        objects = reader.scene.objects
+        self._receptacles = f"Receptacles in the room: {_listed(thing.name for thing in objects if thing.is_site)}."
+        self._texts = {
+            thing.name: FluentTable(reader.fluents_of(thing), partial(self._show, thing))
+            for thing in reader.scene.all_objects
+        }
+
+    def describe(self, state: State) -> tuple[str, ...]:
+        """Return what the robot is told of a state, a line per subject.
+
+        Args:
+            state: The state.
+
+        Returns:
+            Where the robot is, the fixed receptacles of the room, what is in sight with its place and states, and what
+            the robot holds. Nothing that is not known is named.
+        """
+        bits, texts = state.bits, self._texts
+        place, facing = self._reader.robot_place(state), self._reader.place_to_put_down(state)
+        where = f"You are at {place}" if place else "You are on the floor, at no receptacle"
+        if facing is not None and facing != place:
+            where += f", at {facing}"
+        sight = self._reader.sight(state)
+        seen = [texts[thing.name].read(bits) for thing in sight.apart]
+        held = [texts[thing.name].read(bits) for thing in sight.held]
+        return (
+            f"{where}.",
+            self._receptacles,
+            f"In sight: {_listed(seen, '; ')}.",
+            f"In your hand: {_listed(held, '; ')}.",
+        )
+
+    def _show(self, thing: SceneObject, bits: int) -> str:
+        words = ", ".join(_states(thing, self._reader.thing_state(thing, State(bits))))
+        return f"{thing.name} ({words})" if words else thing.name
 
 
-def _listed(names: list[str], separator: str) -> str:
+def _listed(names: Iterable[str], separator: str = ", ") -> str:
     return separator.join(names) or "nothing"
-
-
-def _shown(thing: SceneObject, now: WorldState) -> str:
-    words = ", ".join(_states(thing, now[thing.name]))
-    return f"{thing.name} ({words})" if words else thing.name
 
 
 def _states(thing: SceneObject, now: ThingState) -> Iterator[str]:

@@ -1,22 +1,57 @@
 """Reads states of a scene's system as what is true of its objects.
 
 Exactly one ``base`` fluent of an object that exists holds, at most one ``in``, and so on. A group of such fluents is
-read by one mask: what is left of the bits is looked up. This is done for every object after every action of an episode.
+read by one mask: what is left of the bits is looked up. This is done for every object after every action of an episode,
+so what was read once is kept by the values of the fluents that it depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
 
 from hazardmill.formalism.semantics.transition_system import State
 from hazardmill.household.actions import FLOOR, HAND
 from hazardmill.household.document import SceneDocument
-from hazardmill.household.object_kinds import LIQUIDS
+from hazardmill.household.object_kinds import LIQUIDS, Property
 from hazardmill.household.scene import Scene, SceneObject
 from hazardmill.household.world_state import ThingState, WorldState
 
 _BOOLEANS = ("held", "open", "on", "dirty", "sliced", "cooked", "broken")
+_MOST_KEPT = 10_000
+"""Entries of one table of what was read; a full table is begun anew, so that long runs do not fill the memory."""
+
+T = TypeVar("T")
+
+
+class FluentTable(Generic[T]):
+    """A function of some fluents of a state, computed once for each combination of their values.
+
+    Args:
+        mask: The bits of the fluents on which the function depends.
+        compute: The function, of the bits of a state.
+
+    Attributes:
+        mask: The same bits.
+    """
+
+    __slots__ = ("_compute", "_known", "mask")
+
+    def __init__(self, mask: int, compute: Callable[[int], T]) -> None:
+        self.mask = mask
+        self._compute = compute
+        self._known: dict[int, T] = {}
+
+    def read(self, bits: int) -> T:
+        """Return the value of the function in a state."""
+        own = bits & self.mask
+        found = self._known.get(own)
+        if found is None:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            found = self._known[own] = self._compute(bits)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +94,21 @@ class _Row:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is in sight and what is held, whatever the states of these objects are.
+
+    Attributes:
+        things: The objects in sight, in the order of the scene.
+        held: The objects that the robot holds, without what is in them.
+        apart: The objects in sight that are not held; what is in a vessel that is held is among them.
+    """
+
+    things: tuple[SceneObject, ...]
+    held: tuple[SceneObject, ...]
+    apart: tuple[SceneObject, ...]
+
+
 class StateReader:
     """Reads the states of one scene's system.
 
@@ -67,6 +117,9 @@ class StateReader:
 
     Attributes:
         scene: The scene.
+        sight_masks: By the robot's location, the bits of the fluents that say what is in sight and held.
+        known_mask: The bits of the fluents that say what exists and is known.
+        carried_mask: The bits of the fluents that say what the hand carries, in vessels, too.
     """
 
     def __init__(self, world: SceneDocument) -> None:
@@ -76,19 +129,41 @@ class StateReader:
         things = self.scene.all_objects
         holders = [thing for thing in things if thing.is_site or thing.is_vessel]
         places = {FLOOR: FLOOR, HAND: HAND} | {thing.symbol: thing.name for thing in holders if thing.is_site}
-        self._rows = [self._row(thing, holders) for thing in things]
+        rows = [self._row(thing, holders) for thing in things]
+        self._rows = {row.thing.name: row for row in rows}
         self._bases = {
             thing.name: _Choice.of((self._bit("base", thing.symbol, symbol), name) for symbol, name in places.items())
             for thing in things
         }
-        self._on_base = {
-            name: [(self._bit("base", thing.symbol, symbol), self._bit("hidden", thing.symbol), i) for i, thing in
-                   enumerate(things)]
-            for symbol, name in places.items()
-        }  # fmt: skip
         self._seen = {thing.name: self._bit("seen", thing.symbol) for thing in things if not thing.is_site}
         self._at = _Choice.of((self._bit("at", symbol), name) for symbol, name in places.items() if symbol != HAND)
         self._facing = _Choice.of((self._bit("facing", holder.symbol), holder.name) for holder in holders)
+        hidden = [self._bit("hidden", thing.symbol) for thing in things]
+        self._on_base = {
+            name: [(self._bit("base", thing.symbol, symbol), bit) for thing, bit in zip(things, hidden, strict=True)]
+            for symbol, name in places.items()
+        }
+        held = sum(row.booleans["held"] for row in rows)
+        on_base = {place: sum(base for base, _ in pairs) for place, pairs in self._on_base.items()}
+        self.sight_masks: Final[Mapping[str, int]] = {
+            place: on_base[place] | on_base[HAND] | sum(hidden) | held | self._at.mask
+            for place in self._at.names.values()
+        }
+        self._sights = {place: FluentTable(mask, self._look) for place, mask in self.sight_masks.items()}
+        # Only what is cut, and slices, can be gone: where other objects are does not matter.
+        comes_and_goes = [thing.name for thing in things if thing.slice_of or thing.has(Property.SLICEABLE)]
+        existence = sum(self._bases[name].mask for name in comes_and_goes)
+        self._known = FluentTable(existence | (sum(self._seen.values()) if self._partial else 0), self._look_for_known)
+        self.carried_mask: Final = on_base[HAND]
+        self.known_mask: Final = self._known.mask
+        slices = [thing.name for thing in things if thing.slice_of is not None]
+        self._absent = FluentTable(
+            sum(self._bases[name].mask for name in slices),
+            lambda bits: [name for name in slices if self._bases[name].read(bits) is None],
+        )
+        self._row_of_bit = {1 << bit: row for row in rows for bit in _places(row.mask)}
+        self._row_mask = sum(self._row_of_bit)
+        self._last = (0, {row.thing.name: row.read(0) for row in rows})
 
     def world_state(self, state: State) -> WorldState:
         """Return what is true of each object in a state, by name.
@@ -96,11 +171,34 @@ class StateReader:
         Slices are in it from the state in which they come to be; what they were cut from stays, with ``sliced`` true
         and without a place. An object that stands for its control, such as a burner, is on when that is on.
         """
-        return {
-            row.thing.name: row.read(state.bits)
-            for row in self._rows
-            if row.thing.slice_of is None or self.base(row.thing.name, state) is not None
-        }
+        bits = state.bits
+        # Most states are read after the one before them, from which they differ in few objects.
+        before, things = self._last
+        found = things.copy()
+        changed = (bits ^ before) & self._row_mask
+        while changed:
+            row = self._row_of_bit[changed & -changed]
+            found[row.thing.name] = row.read(bits)
+            changed &= ~row.mask
+        self._last = (bits, found)
+        absent = self._absent.read(bits)
+        if absent:
+            found = found.copy()
+            for name in absent:
+                del found[name]
+        return found
+
+    def thing_state(self, thing: SceneObject, state: State) -> ThingState:
+        """Return what is true of one object in a state, as ``world_state`` does of all."""
+        return self._rows[thing.name].read(state.bits)
+
+    def fluents_of(self, thing: SceneObject) -> int:
+        """Return the bits of the fluents that say what is true of an object."""
+        return self._rows[thing.name].mask
+
+    def location(self, state: State) -> str:
+        """Return where the robot is: the name of a fixed receptacle, or ``floor``."""
+        return self._at.read(state.bits) or FLOOR
 
     def robot_place(self, state: State) -> str | None:
         """Return the name of the fixed receptacle where the robot is; None on the floor."""
@@ -119,39 +217,58 @@ class StateReader:
         """
         return self._bases[name].read(state.bits)
 
+    def sight(self, state: State) -> Sight:
+        """Return what is in sight, and what is held."""
+        return self._sights[self.location(state)].read(state.bits)
+
     def in_sight(self, state: State) -> tuple[SceneObject, ...]:
         """Return the objects in sight, in the order of the scene."""
-        bits = state.bits
-        near = sorted(
-            place
-            for base in (self._at.read(bits) or FLOOR, HAND)
-            for on_base, hidden, place in self._on_base[base]
-            if bits & on_base and not bits & hidden
-        )
-        return tuple(self.scene.all_objects[place] for place in near)
+        return self.sight(state).things
 
     def known(self, state: State) -> tuple[SceneObject, ...]:
         """Return the objects that exist and that the robot knows of, in the order of the scene.
 
         Fixed receptacles are always known, other objects if they have been seen or everything is.
         """
-        return tuple(thing for thing in self.scene.all_objects if self.is_known(thing, state))
+        return self._known.read(state.bits)
 
     def is_known(self, thing: SceneObject, state: State) -> bool:
         """Return whether an object exists and the robot knows of it."""
-        if self.base(thing.name, state) is None:
-            return False
-        return self.has_been_seen(thing, state)
+        return self._bases[thing.name].read(state.bits) is not None and self.has_been_seen(thing, state)
 
     def has_been_seen(self, thing: SceneObject, state: State) -> bool:
         """Return whether the robot knows of an object or has known of it before it was cut."""
-        if not self._partial:
-            return thing.slice_of is None or self.base(thing.name, state) is not None
-        return thing.is_site or bool(state.bits & self._seen[thing.name])
+        return self._has_been_seen(thing, state.bits)
 
     def held(self, state: State) -> tuple[SceneObject, ...]:
         """Return the objects that the robot holds, without what is in them."""
-        return tuple(row.thing for row in self._rows if state.bits & row.booleans["held"])
+        return self.sight(state).held
+
+    def _look(self, bits: int) -> Sight:
+        here, hand = self._on_base[self._at.read(bits) or FLOOR], self._on_base[HAND]
+        things = tuple(
+            thing
+            for thing, (near, hidden), (carried, _) in zip(self.scene.all_objects, here, hand, strict=True)
+            if bits & (near | carried) and not bits & hidden
+        )
+        held = tuple(row.thing for row in self._rows.values() if bits & row.booleans["held"])
+        return Sight(things, held, tuple(thing for thing in things if thing not in held))
+
+    def _look_for_known(self, bits: int) -> tuple[SceneObject, ...]:
+        return tuple(
+            thing
+            for thing in self.scene.all_objects
+            if self._has_been_seen(thing, bits) and not self._is_gone(thing, bits)
+        )
+
+    def _is_gone(self, thing: SceneObject, bits: int) -> bool:
+        may_be = thing.slice_of is not None or thing.has(Property.SLICEABLE)
+        return may_be and self._bases[thing.name].read(bits) is None
+
+    def _has_been_seen(self, thing: SceneObject, bits: int) -> bool:
+        if not self._partial:
+            return thing.slice_of is None or self._bases[thing.name].read(bits) is not None
+        return thing.is_site or bool(bits & self._seen[thing.name])
 
     def _bit(self, *atom: str) -> int:
         return 1 << self._system.bit(atom)
@@ -162,3 +279,11 @@ class StateReader:
         liquid = _Choice.of((self._bit("filled", name, each), each) for each in LIQUIDS)
         booleans = {each: self._bit(each, name) for each in _BOOLEANS}
         return _Row(thing, place, liquid, booleans, place.mask | liquid.mask | sum(booleans.values()))
+
+
+def _places(mask: int) -> Iterator[int]:
+    """Yield the places of the bits that are set."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
