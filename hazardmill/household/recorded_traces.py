@@ -12,6 +12,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +25,8 @@ from hazardmill.household.world_state import ThingState, WorldState
 _LINE: Final = 'write {"episode_id": ..., "state": 0, "objects": [...]} per line, one more for each next state'
 _OBJECT: Final = "write an object's metadata as the simulator gives it, with objectId as Class|x|y|z"
 _FLAGS: Final = {key: flag for key, flag in FLAG_KEYS.items() if flag != "filled"}
+_FLAG_VALUES: Final = itemgetter(*_FLAGS)
+_BOOLEAN: Final = frozenset({bool})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +78,8 @@ def read_simulator_state(objects: object) -> WorldState:
 
     Raises:
         PlanningInputError: It is no such list, or two objects have one id.
-    """  # noqa: DOC501  # the helper makes the error
-    if not isinstance(objects, list):
-        raise _wrong("objects is no list", _LINE)
-    known: dict[str, Mapping[str, Any]] = {}
-    for number, item in enumerate(objects, 1):
-        name = item.get("objectId") if isinstance(item, dict) else None
-        if not isinstance(name, str) or not name.partition("|")[0]:
-            raise _wrong(f"objects[{number}] has no objectId", _OBJECT)
-        if name in known:
-            raise _wrong(f"objects[{number}]: the id {name} stands twice", "give each object an id of its own")
-        known[name] = item
-    return {name: _thing(name, item, known) for name, item in known.items()}
+    """
+    return _StateParser().parse(objects)
 
 
 class _TraceReader:
@@ -96,6 +90,7 @@ class _TraceReader:
         self._finished: set[str] = set()
         self._episode: str | None = None
         self._states: list[WorldState] = []
+        self._parser = _StateParser()
         self._refused = False
 
     def read(self, line: bytes, number: int) -> Iterator[RecordedTrace | PlanningInputError]:
@@ -124,6 +119,7 @@ class _TraceReader:
             if not self._refused:
                 yield RecordedTrace(self._episode, tuple(self._states))
         self._episode, self._states, self._refused = None, [], False
+        self._parser = _StateParser()
 
     def _add(self, episode: str, said: Mapping[str, Any]) -> None:
         if episode in self._finished:
@@ -138,7 +134,7 @@ class _TraceReader:
         if state > wanted:
             message = f"states of the episode {episode} are missing: {state}, where {wanted} should be"
             raise _wrong(message, "write all states from 0 on; a rejected action has a state, too")
-        self._states.append(read_simulator_state(said.get("objects")))
+        self._states.append(self._parser.parse(said.get("objects")))
 
     def _refuse(self, error: PlanningInputError) -> Iterator[PlanningInputError]:
         # A line that cannot be read belongs to the episode that is being read: one of its states is missing.
@@ -147,28 +143,69 @@ class _TraceReader:
         self._refused, self._states = self._episode is not None, []
 
 
-def _thing(name: str, item: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> ThingState:
-    kind = _kind(name)
-    flags = {flag: _flag(name, item, key) for key, flag in _FLAGS.items()}
-    if kind == "StoveKnob":
-        controlled = [each for each in _ids(name, item, "controlledObjects") if each in known]
-        if controlled:
-            flags["on"] = any(_flag(each, known[each], "isToggled") for each in controlled)
-    liquid = item.get("fillLiquid") or None
-    if liquid is not None and not isinstance(liquid, str):
-        raise _wrong(f"{name}: fillLiquid is no text", _OBJECT)
-    if liquid is None and _flag(name, item, "isFilledWithLiquid"):
-        liquid = "unknown"
-    return ThingState(name, kind, _place(name, item, known), filled=liquid, **flags)
+class _StateParser:
+    """Reads the states of one episode, and makes each state of an object once: few objects change with an action."""
+
+    def __init__(self) -> None:
+        self._things: dict[tuple[str, str | None, str | None, tuple[bool, ...]], ThingState] = {}
+
+    def parse(self, objects: object) -> WorldState:
+        if not isinstance(objects, list):
+            raise _wrong("objects is no list", _LINE)
+        known: dict[str, Mapping[str, Any]] = {}
+        for number, item in enumerate(objects, 1):
+            name = item.get("objectId") if isinstance(item, dict) else None
+            if not isinstance(name, str) or not name or name[0] == "|":
+                raise _wrong(f"objects[{number}] has no objectId", _OBJECT)
+            if name in known:
+                raise _wrong(f"objects[{number}]: the id {name} stands twice", "give each object an id of its own")
+            known[name] = item
+        return {name: self._thing(name, item, known) for name, item in known.items()}
+
+    def _thing(self, name: str, item: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> ThingState:
+        try:
+            flags = _FLAG_VALUES(item)
+        except KeyError:
+            flags = tuple(item.get(key, False) for key in _FLAGS)
+        # To Python, 1 equals true: without this, it would pass where true was read before.
+        if not _BOOLEAN.issuperset(map(type, flags)):
+            flags = tuple(_flag(name, item, key) for key in _FLAGS)
+        if _kind(name) == "StoveKnob":
+            flags = _with_control(name, item, known, flags)
+        liquid = item.get("fillLiquid") or None
+        if liquid is None:
+            liquid = "unknown" if _flag(name, item, "isFilledWithLiquid") else None
+        elif not isinstance(liquid, str):
+            raise _wrong(f"{name}: fillLiquid is no text", _OBJECT)
+        key = (name, _place(name, item, known), liquid, flags)
+        found = self._things.get(key)
+        if found is None:
+            truths = dict(zip(_FLAGS.values(), flags, strict=True))
+            found = self._things[key] = ThingState(name, _kind(name), key[1], filled=liquid, **truths)
+        return found
 
 
+def _with_control(
+    name: str, item: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], flags: tuple[bool, ...]
+) -> tuple[bool, ...]:
+    controlled = [each for each in _ids(name, item, "controlledObjects") if each in known]
+    if not controlled:
+        return flags
+    on = any(_flag(each, known[each], "isToggled") for each in controlled)
+    return tuple(on if flag == "on" else value for flag, value in zip(_FLAGS.values(), flags, strict=True))
+
+
+@lru_cache(maxsize=4096)
 def _kind(name: str) -> str:
     parts = name.split("|")
     return re.sub(r"_\d+$", "", parts[4]) if len(parts) > 4 else parts[0]
 
 
 def _place(name: str, item: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str | None:
-    places = [each for each in _ids(name, item, "parentReceptacles") if each in known and _kind(each) != "Floor"]
+    places = _ids(name, item, "parentReceptacles")
+    if not places:
+        return None
+    places = [each for each in places if each in known and _kind(each) != "Floor"]
     if len(places) < 2:
         return places[0] if places else None
     outer = {place for each in places for place in _ids(each, known[each], "parentReceptacles")}
