@@ -20,9 +20,9 @@ from hazardmill.formalism.document.document import (
 )
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.household.actions import FLOOR, HAND, Hands, HouseholdAction, Observe, household_actions
+from hazardmill.household.actions import FLOOR, HAND, Hands, HouseholdAction, Observe, household_actions, starting_place
 from hazardmill.household.object_kinds import LIQUIDS, Property
-from hazardmill.household.scene import Scene, SceneObject
+from hazardmill.household.scene import Scene, SceneObject, symbol_of
 
 _TYPES: Final = (
     TypeDecl("place"),
@@ -43,10 +43,9 @@ _FLUENTS: Final[dict[str, tuple[str, ...]]] = {
     "at": ("place",),
     "facing": ("object",),
     "in": ("thing", "object"),
-    "inside": ("movable", "vessel"),
+    "inside": ("object", "vessel"),
     "base": ("object", "place"),
     "held": ("movable",),
-    "hidden": ("object",),
     "open": ("object",),
     "on": ("object",),
     "filled": ("movable", "liquid"),
@@ -125,30 +124,14 @@ class SceneDocument:
             if "on" in thing.states and thing.controls is not None:
                 target = self.scene.by_name[thing.controls]
                 atoms |= {("on", target.symbol)} if target.has(Property.COOKER) else set()
-            atoms |= {("base", name, name)} if thing.is_site else self._placed(thing)
-        return atoms
-
-    def _placed(self, thing: SceneObject) -> set[Atom]:
-        name = thing.symbol
-        atoms: set[Atom] = set()
-        base, hidden, place = FLOOR, False, thing.place
-        if place is not None:
-            atoms.add(("in", name, self.scene.by_name[place].symbol))
-        while place is not None:
-            holder = self.scene.by_name[place]
-            # A device is no part of what its receptacle encloses, so that it is in sight when that is closed.
-            hidden |= thing.is_movable and holder.has(Property.OPENABLE) and "open" not in holder.states
-            if holder.is_site:
-                base = holder.symbol
-            else:
-                atoms.add(("inside", name, holder.symbol))
-            place = holder.place
-        atoms.add(("base", name, base))
-        if hidden:
-            atoms.add(("hidden", name))
-        # The robot starts on the floor.
-        if base == FLOOR and self.observe == "partial" and not hidden:
-            atoms.add(("seen", name))
+            start = starting_place(self.scene, thing)
+            atoms.add(("base", name, start.base))
+            atoms |= {("inside", name, vessel) for vessel in start.vessels if thing.is_movable}
+            if thing.place is not None:
+                atoms.add(("in", name, symbol_of(thing.place)))
+            # The robot starts on the floor.
+            if self.observe == "partial" and start.base == FLOOR and not start.covered:
+                atoms.add(("seen", name))
         return atoms
 
 

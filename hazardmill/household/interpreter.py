@@ -78,7 +78,11 @@ class Interpreter:
         if phrase.verb is Verb.GO_TO and base == HAND:
             return Reason.CARRIED
         args: tuple[str, ...] = (symbol,)
-        if phrase.verb is Verb.PUT_DOWN:
+        if phrase.verb is Verb.GO_TO:
+            # Going to what is in or on a receptacle is going to that.
+            holder = None if thing.is_site or thing.is_vessel else self.reader.thing_state(thing, state).place
+            args = (symbol if holder is None else symbol_of(holder),)
+        elif phrase.verb is Verb.PUT_DOWN:
             if thing not in self.reader.held(state):
                 return Reason.NOT_HELD
             place = self.reader.place_to_put_down(state)

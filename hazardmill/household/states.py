@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Final, Generic, TypeVar
 
 from hazardmill.formalism.semantics.transition_system import State
@@ -138,16 +140,15 @@ class StateReader:
         self._seen = {thing.name: self._bit("seen", thing.symbol) for thing in things if not thing.is_site}
         self._at = _Choice.of((self._bit("at", symbol), name) for symbol, name in places.items() if symbol != HAND)
         self._facing = _Choice.of((self._bit("facing", holder.symbol), holder.name) for holder in holders)
-        hidden = [self._bit("hidden", thing.symbol) for thing in things]
         self._on_base = {
-            name: [(self._bit("base", thing.symbol, symbol), bit) for thing, bit in zip(things, hidden, strict=True)]
-            for symbol, name in places.items()
+            name: [self._bit("base", thing.symbol, symbol) for thing in things] for symbol, name in places.items()
         }
+        self._lids = [self._lids_over(thing, holders) for thing in things]
         held = sum(row.booleans["held"] for row in rows)
-        on_base = {place: sum(base for base, _ in pairs) for place, pairs in self._on_base.items()}
+        on_base = {place: sum(bases) for place, bases in self._on_base.items()}
+        lids = _union(under | lid for pairs in self._lids for under, lid in pairs)
         self.sight_masks: Final[Mapping[str, int]] = {
-            place: on_base[place] | on_base[HAND] | sum(hidden) | held | self._at.mask
-            for place in self._at.names.values()
+            place: on_base[place] | on_base[HAND] | lids | held | self._at.mask for place in self._at.names.values()
         }
         self._sights = {place: FluentTable(mask, self._look) for place, mask in self.sight_masks.items()}
         # Only what is cut, and slices, can be gone: where other objects are does not matter.
@@ -248,8 +249,8 @@ class StateReader:
         here, hand = self._on_base[self._at.read(bits) or FLOOR], self._on_base[HAND]
         things = tuple(
             thing
-            for thing, (near, hidden), (carried, _) in zip(self.scene.all_objects, here, hand, strict=True)
-            if bits & (near | carried) and not bits & hidden
+            for thing, near, carried, lids in zip(self.scene.all_objects, here, hand, self._lids, strict=True)
+            if bits & (near | carried) and not any(bits & under and not bits & lid for under, lid in lids)
         )
         held = tuple(row.thing for row in self._rows.values() if bits & row.booleans["held"])
         return Sight(things, held, tuple(thing for thing in things if thing not in held))
@@ -273,12 +274,28 @@ class StateReader:
     def _bit(self, *atom: str) -> int:
         return 1 << self._system.bit(atom)
 
+    def _lids_over(self, thing: SceneObject, holders: Iterable[SceneObject]) -> list[tuple[int, int]]:
+        """Return the bits that an object is in something that can be closed, each with the bit that this is open."""
+        closable = [holder for holder in holders if thing.is_movable and holder.has(Property.OPENABLE)]
+        return [
+            (
+                self._bit("base" if holder.is_site else "inside", thing.symbol, holder.symbol),
+                self._bit("open", holder.symbol),
+            )
+            for holder in closable
+            if holder is not thing
+        ]
+
     def _row(self, thing: SceneObject, holders: Iterable[SceneObject]) -> _Row:
         name = thing.symbol
         place = _Choice.of((self._bit("in", name, holder.symbol), holder.name) for holder in holders)
         liquid = _Choice.of((self._bit("filled", name, each), each) for each in LIQUIDS)
         booleans = {each: self._bit(each, name) for each in _BOOLEANS}
         return _Row(thing, place, liquid, booleans, place.mask | liquid.mask | sum(booleans.values()))
+
+
+def _union(masks: Iterable[int]) -> int:
+    return reduce(or_, masks, 0)
 
 
 def _places(mask: int) -> Iterator[int]:

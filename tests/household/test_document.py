@@ -40,4 +40,4 @@ def test_being_seen_is_a_fluent_of_partial_documents_only() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_shipped_room_is_small_enough_to_be_searched(room: str, observe: Observe, hands: Hands) -> None:
     system = SceneDocument(shipped_scene(room), observe, hands).system
-    assert len(system.all_actions()) > 200
+    assert len(system.all_actions()) > 100
