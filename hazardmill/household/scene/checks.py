@@ -86,6 +86,9 @@ class _Check:
             raise self.entries.error(
                 index, "class", f"{entry.kind!r} is no name of a class", "use letters and digits, a capital first"
             )
+        if entry.kind == "Floor":
+            wrong = "the floor is one place that every scene has, and no object of it"
+            raise self.entries.error(index, "class", wrong, "remove it; what has no `in` is on the floor")
         if entry.properties is None:
             if entry.kind not in KINDS:
                 raise self.entries.error(
