@@ -111,7 +111,11 @@ class Projection:
         self._shown: dict[_Source, ProjectedAction | None] = {}
         self.seen = 0
         self.actions: list[ProjectedAction] = []
-        self.see(bits_read(system, system.document.goal, {}) | _union(source.decisive for source in self._sources))
+        # What nothing writes is the same in all states: to see it costs nothing.
+        written = _union(source.writes for source in self._sources)
+        constant = _union(source.mentions for source in self._sources) & ~written
+        decisive = _union(source.decisive for source in self._sources)
+        self.see(bits_read(system, system.document.goal, {}) | decisive | constant)
 
     def see(self, bits: int) -> None:
         """Let more fluents be seen.
@@ -119,6 +123,10 @@ class Projection:
         Args:
             bits: Their bits.
         """
+        # What decides whether a fluent that is seen changes is seen with it.
+        bits |= _union(
+            reads for source in self._sources for _, reads, adds, deletes in source.effects if (adds | deletes) & bits
+        )
         fresh = bits & ~self.seen
         self.seen = self._compiler.seen = self.seen | bits
         for source in self._sources:
@@ -173,8 +181,10 @@ class Projection:
             return None
         pre = compiler.condition(source.action.decl.precondition, binding)
         plain = pre.test is None and not (changes or source.counts or source.dangerous)
-        return None if pre.never else ProjectedAction(
-            source.action, pre, adds, deletes, tuple(changes), plain, source.counts
+        return (
+            None
+            if pre.never
+            else ProjectedAction(source.action, pre, adds, deletes, tuple(changes), plain, source.counts)
         )
 
     def _least_demanding(self) -> list[ProjectedAction]:
@@ -223,12 +233,14 @@ class _Source:
             adds, deletes = merged.get(condition, (0, 0))
             merged[condition] = (adds | bit, deletes) if effect.value else (adds, deletes | bit)
         self.effects = [
-            (condition, bits_read(system, condition, {}), adds, deletes) for condition, (adds, deletes) in merged.items()
+            (condition, bits_read(system, condition, {}), adds, deletes)
+            for condition, (adds, deletes) in merged.items()
         ]
         entries = system.dangers_of(action.name)
         self.dangerous = bool(entries)
         self.decisive |= _union(bits_read(system, entry.condition, binding) for entry in entries)
         self.demands = bits_read(system, action.decl.precondition, binding)
+        self.writes = _union(adds | deletes for _, _, adds, deletes in self.effects)
         self.mentions = self.demands | _union(reads | adds | deletes for _, reads, adds, deletes in self.effects)
 
 

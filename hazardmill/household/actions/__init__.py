@@ -9,11 +9,11 @@ has two fluents that follow from the others: ``base`` (the fixed receptacle, the
 object, however many vessels are between) and ``inside`` (in a vessel at any depth). Actions keep them up to date, so
 that no condition has to follow a chain of vessels.
 
-    vocabulary.py  verbs, reasons, demands, and what effects and conditions are made of
-    scene_parts.py the objects of a scene by what can be done to them; what is in sight
-    moving.py      going, picking up, putting down, dropping and throwing
-    changing.py    opening, turning on, slicing, pouring, breaking
-    writing.py     all actions of a scene in one layer
+    vocabulary.py   verbs, reasons, demands, and what effects and conditions are made of
+    scene_parts.py  the objects of a scene by what can be done to them; what is in sight
+    moving.py       going, picking up, putting down, dropping and throwing
+    changing.py     opening, turning on, slicing, pouring, breaking
+    writing.py      all actions of a scene in one layer
 """
 
 from hazardmill.household.actions.scene_parts import starting_place

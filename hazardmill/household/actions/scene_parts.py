@@ -92,7 +92,8 @@ class SceneParts:
     def hand_empty(self) -> Iterator[Demand]:
         """Yield the demand that only a robot with one hand has to meet."""
         if self.one_hand:
-            yield Demand(("not", fact("hand_full")), Reason.HAND_FULL)
+            empty = [("not", fact("held", thing)) for thing in self.movables]
+            yield Demand(all_of([("not", fact("hand_full")), *empty]), Reason.HAND_FULL)
 
     # Sight
 
