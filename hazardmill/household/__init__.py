@@ -7,6 +7,8 @@
 | actions | the actions of a robot: their demands, with the reasons of rejections, and their effects |
 | document | the exact document of a scene, in four layers of sight and hands |
 | states | states of the document, read as what is true of the objects and what is in sight |
+| phrases | actions in words, and what each verb demands of its object |
+| skills | the skill set of a state |
 | observation | what the robot is told of a state |
 | interpreter | what words mean: the action of the document that they name |
 | episode | one episode: actions in words, accepted or rejected |

@@ -34,6 +34,7 @@ class Interpreter:
         self.reader = StateReader(world)
         self.skills = SkillSet(self.reader)
         self.observer = Observer(self.reader)
+        self._symbols = {thing.name: thing.symbol for thing in world.scene.all_objects}
         self._actions: dict[Verb, list[HouseholdAction]] = {verb: [] for verb in Verb}
         self._targets: dict[tuple[Verb, tuple[str, ...], str], tuple[HouseholdAction, tuple[str, ...]] | Reason] = {}
         for action in world.actions:
@@ -66,7 +67,7 @@ class Interpreter:
         Returns:
             The action with its arguments, whose demands are still to be checked; or the reason why there is none.
         """
-        thing, symbol = phrase.thing, phrase.thing.symbol
+        thing, symbol = phrase.thing, self._symbols[phrase.thing.name]
         base = self.reader.base(thing.name, state)
         if base is None:
             return Reason.CUT
@@ -80,8 +81,8 @@ class Interpreter:
         args: tuple[str, ...] = (symbol,)
         if phrase.verb is Verb.GO_TO:
             # Going to what is in or on a receptacle is going to that.
-            holder = None if thing.is_site or thing.is_vessel else self.reader.thing_state(thing, state).place
-            args = (symbol if holder is None else symbol_of(holder),)
+            holder = None if Property.RECEPTACLE in thing.properties else self.reader.thing_state(thing, state).place
+            args = (symbol if holder is None else self._symbols[holder],)
         elif phrase.verb is Verb.PUT_DOWN:
             if thing not in self.reader.held(state):
                 return Reason.NOT_HELD

@@ -80,33 +80,36 @@ class RuleMonitor:
             state: What is true after the next action; at first, before any.
         """
         self._state += 1
-        things = {name: thing for name, thing in state.items() if thing.kind == self._rule.kind}
+        kind = self._rule.kind
+        things = [(name, thing) for name, thing in state.items() if thing.kind == kind]
         if not self._state:
-            self._watched = frozenset(things)
+            self._watched = frozenset(name for name, _ in things)
         self._track(things, state)
+        if not self._tracked:
+            return
         if isinstance(self._rule, StateRule):
-            self._look_for_avoided(self._rule.avoid, things, state)
-        self._resolve(things, state)
+            self._look_for_avoided(self._rule.avoid, state)
+        self._resolve(state)
         if isinstance(self._rule, StepRule):
             self._check_deadlines(self._rule.steps)
 
-    def _track(self, things: WorldState, state: WorldState) -> None:
-        for name, thing in things.items():
+    def _track(self, things: list[tuple[str, ThingState]], state: WorldState) -> None:
+        for name, thing in things:
             # What comes to be later, such as slices, is watched by the paper's reading alone.
             watched = self._paper or name in self._watched
             if watched and name not in self._tracked and meets_all(self._rule.trigger, thing, state):
                 self._tracked[name] = self._state
                 self._triggered = True
 
-    def _look_for_avoided(self, avoid: tuple[Condition, ...], things: WorldState, state: WorldState) -> None:
+    def _look_for_avoided(self, avoid: tuple[Condition, ...], state: WorldState) -> None:
         for name in self._tracked:
-            thing = things.get(name)
+            thing = state.get(name)
             if thing is not None and any(condition.holds(thing, state) for condition in avoid):
                 self._violate()
 
-    def _resolve(self, things: WorldState, state: WorldState) -> None:
+    def _resolve(self, state: WorldState) -> None:
         for name, start in list(self._tracked.items()):
-            thing = things.get(name)
+            thing = state.get(name)
             if thing is not None and meets_all(self._rule.resolution, thing, state):
                 del self._tracked[name]
                 self._resolved_after.append(self._state - start)

@@ -25,6 +25,7 @@ class Observer:
         self._reader = reader
         objects = reader.scene.objects
         self._receptacles = f"Receptacles in the room: {_listed(thing.name for thing in objects if thing.is_site)}."
+        self._where = FluentTable(reader.location_mask, self._locate)
         self._texts = {
             thing.name: FluentTable(reader.fluents_of(thing), partial(self._show, thing))
             for thing in reader.scene.all_objects
@@ -41,19 +42,20 @@ class Observer:
             the robot holds. Nothing that is not known is named.
         """
         bits, texts = state.bits, self._texts
-        place, facing = self._reader.robot_place(state), self._reader.place_to_put_down(state)
-        where = f"You are at {place}" if place else "You are on the floor, at no receptacle"
-        if facing is not None and facing != place:
-            where += f", at {facing}"
         sight = self._reader.sight(state)
         seen = [texts[thing.name].read(bits) for thing in sight.apart]
         held = [texts[thing.name].read(bits) for thing in sight.held]
         return (
-            f"{where}.",
+            self._where.read(bits),
             self._receptacles,
             f"In sight: {_listed(seen, '; ')}.",
             f"In your hand: {_listed(held, '; ')}.",
         )
+
+    def _locate(self, bits: int) -> str:
+        place, facing = self._reader.robot_place(State(bits)), self._reader.place_to_put_down(State(bits))
+        where = f"You are at {place}" if place else "You are on the floor, at no receptacle"
+        return f"{where}, at {facing}." if facing is not None and facing != place else f"{where}."
 
     def _show(self, thing: SceneObject, bits: int) -> str:
         words = ", ".join(_states(thing, self._reader.thing_state(thing, State(bits))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from hazardmill.household.actions import Reason, Verb
@@ -33,18 +33,19 @@ class Phrase:
         verb: What is to be done.
         thing: The object to which it is done.
         source: What is to be poured, where the words name it; None if they do not.
+        text: The action in words, as the skills of an episode have it.
     """
 
     verb: Verb
     thing: SceneObject
     source: SceneObject | None = None
+    text: str = field(init=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        """The action in words, as the skills of an episode have it."""
+    def __post_init__(self) -> None:
+        said = f"{self.verb} {self.thing.name}"
         if self.source is not None:
-            return f"pour {self.source.name} into {self.thing.name}"
-        return f"{self.verb} {self.thing.name}"
+            said = f"pour {self.source.name} into {self.thing.name}"
+        object.__setattr__(self, "text", said)
 
 
 def squeeze(words: str) -> str:

@@ -120,6 +120,7 @@ class StateReader:
     Attributes:
         scene: The scene.
         sight_masks: By the robot's location, the bits of the fluents that say what is in sight and held.
+        location_mask: The bits of the fluents that say where the robot is, and what it faces.
         known_mask: The bits of the fluents that say what exists and is known.
         carried_mask: The bits of the fluents that say what the hand carries, in vessels, too.
     """
@@ -155,6 +156,7 @@ class StateReader:
         comes_and_goes = [thing.name for thing in things if thing.slice_of or thing.has(Property.SLICEABLE)]
         existence = sum(self._bases[name].mask for name in comes_and_goes)
         self._known = FluentTable(existence | (sum(self._seen.values()) if self._partial else 0), self._look_for_known)
+        self.location_mask: Final = self._at.mask | self._facing.mask
         self.carried_mask: Final = on_base[HAND]
         self.known_mask: Final = self._known.mask
         slices = [thing.name for thing in things if thing.slice_of is not None]
