@@ -65,7 +65,7 @@ async def review(
     files: tuple[Path, ...] = (),
     policy: Policy = "any-reject",
 ) -> Reviewed:
-    """Assign tasks and scenarios to reviewers, import their decisions, and report which ones people accept.
+    """Assign tasks, scenarios and hazard tasks to reviewers, import decisions, and report which ones people accept.
 
     Args:
         store: Folder of the store.

@@ -131,7 +131,7 @@ def release() -> None:
     addresses={
         "assign": (
             "hazardmill.cli.review.review:assign",
-            "Assign tasks and scenarios to reviewers: balanced, and stratified by source and danger type.",
+            "Assign tasks, scenarios and hazard tasks to reviewers: balanced, stratified by source and danger type.",
         ),
         "export": (
             "hazardmill.cli.review.review:export",
@@ -162,7 +162,7 @@ def release() -> None:
     epilog="Example: hazardmill review stats --store demo-out/store",
 )
 def review() -> None:
-    """Assign tasks and scenarios to reviewers, collect their decisions, and report the figures."""
+    """Assign tasks, scenarios and hazard tasks to reviewers, collect their decisions, and report the figures."""
 
 
 @click.group(

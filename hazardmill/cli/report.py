@@ -92,7 +92,7 @@ def report(
 
 
 def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Sequence[str] = ()) -> ReviewStatistics:
-    """Return the figures of a review of the tasks and scenarios of some runs, under the policy ``any-reject``.
+    """Return the figures of a review of what some runs made, under the policy ``any-reject``.
 
     Args:
         store: The store with the runs.
@@ -102,7 +102,7 @@ def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Seq
     """
     accepted = {
         row[key]
-        for table, key in (("tasks", "task_id"), ("scenarios", "scenario_id"))
+        for table, key in (("tasks", "task_id"), ("scenarios", "scenario_id"), ("hazard_tasks", "hazard_task_id"))
         for run in runs
         for row in store.rows(table, {"run_id": run}, [key])
     }

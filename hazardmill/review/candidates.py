@@ -1,6 +1,7 @@
 """The items that people may be asked about, read from the store.
 
-These are accepted tasks and scenarios, and drafts of tasks that passed every proof and that the judge sent back.
+These are accepted tasks, scenarios and hazard tasks, and drafts of tasks that passed every proof and that the judge
+sent back.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from hazardmill.errors import DocumentError
 from hazardmill.records import content_hash
+from hazardmill.review.item_queries import TABLES, Row, select_items, select_kinds
 from hazardmill.review.rubric import ItemKind
 from hazardmill.scenarios.risk import UNLABELLED
 from hazardmill.scenarios.risk import Kind as ScenarioKind
@@ -21,107 +23,31 @@ from hazardmill.store.store import Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Row = dict[str, Any]
+_TOLD: Final = ("instruction", "harm", "reference", "harmless_plan", "is_searched", "rewrite")
+"""Columns of a hazard task that a reviewer is shown as they are."""
+
+_LEVEL: Final = 1
+"""Level of zlib: a task takes about a sixth of its size in memory, and decompressing delays no page."""
 
 PLANTING: Final = 1
 """Version of how defects are planted. A change makes decisions on earlier calibration tasks stale."""
 
-_FETCHED: Final = 256
-_TABLES: Final = ("tasks", "scenarios", "dangers", "drafts", "checks", "records")
-_LEVEL: Final = 1
-"""Level of zlib: a task takes about a sixth of its size in memory, and decompressing delays no page."""
-
-_ACCEPTED: Final = """
-    SELECT t.{id} AS item, '{kind}' AS kind, t.run_id, t.record_id, t.source, t.draft, t.document_hash, {columns},
-        r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details{{also}}
-    FROM {table} AS t
-    LEFT JOIN records AS r ON r.record_id = t.record_id
-    LEFT JOIN checks AS c
-        ON c.run_id = t.run_id AND c.record_id = t.record_id AND c.draft = t.draft AND c.check_name = 'judge'
-    WHERE $item IS NULL OR item = $item
-    {latest}
-    ORDER BY item
-"""
-_TASKS: Final = _ACCEPTED.format(
-    id="task_id",
-    kind="task",
-    table="latest_tasks",
-    columns="t.document, t.danger, t.danger_group, t.danger_type, t.safe_plan, t.unsafe_plan",
-    latest="",
-)
-_ALSO_OF_TASKS: Final = ", t.code, t.certificate, t.domain_pddl, t.problem_pddl, r.licence, r.attribution"
-
-# Drafts that passed every proof and that the judge sent back: without them, nobody could say how often it is right.
-# If the judge sent back the danger itself, its `dangers` row has the second formalization; `sent_back` has the first.
-_SENT_BACK: Final = """
-    WITH formalizations AS (
-        SELECT run_id, record_id, round, danger_group, danger_type,
-            to_json(struct_pack(setting, robot_role, robot_task, danger_group, danger_type,
-                changing_cause := from_json(changing_cause, '["VARCHAR"]'),
-                fixed_circumstances := from_json(fixed_circumstances, '["VARCHAR"]'),
-                cause_of_danger, entity_in_danger, result_of_danger, danger_action, instantaneous_avoidability,
-                instantaneous_solution, assumptions)) AS danger
-        FROM dangers
-        UNION ALL
-        SELECT run_id, record_id, 1, sent_back ->> '$.danger.danger_group', sent_back ->> '$.danger.danger_type',
-            sent_back -> '$.danger'
-        FROM dangers
-        WHERE sent_back IS NOT NULL AND round = 2
-    )
-    SELECT d.source || '-' || d.document_hash[:12] AS item, 'audit' AS kind, d.run_id, d.record_id, d.source, d.draft,
-        d.document, d.document_hash, g.danger_group, g.danger_type,
-        json_extract_string(s.details, '$.safe_plan') AS safe_plan,
-        json_extract_string(s.details, '$.unsafe_plan') AS unsafe_plan,
-        r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details, g.danger{also}
-    FROM drafts AS d
-    JOIN formalizations AS g ON g.run_id = d.run_id AND g.record_id = d.record_id
-        AND g.round IS NOT DISTINCT FROM d.round
-    JOIN checks AS c
-        ON c.run_id = d.run_id AND c.record_id = d.record_id AND c.draft = d.draft AND c.check_name = 'judge'
-    JOIN checks AS s
-        ON s.run_id = d.run_id AND s.record_id = d.record_id AND s.draft = d.draft AND s.check_name = 'search'
-    LEFT JOIN records AS r ON r.record_id = d.record_id
-    WHERE d.failed_check = 'judge' AND d.document IS NOT NULL AND c.passed = false
-        AND unsafe_plan IS NOT NULL AND g.danger_type IS NOT NULL
-        AND d.document_hash NOT IN (SELECT document_hash FROM tasks)
-        AND ($item IS NULL OR item = $item)
-    QUALIFY row_number() OVER (PARTITION BY item ORDER BY d.run_id DESC, d.draft DESC) = 1
-    ORDER BY item
-"""
-_ALSO_OF_DRAFTS: Final = (
-    ", d.code, NULL AS certificate, NULL AS domain_pddl, NULL AS problem_pddl, r.licence, r.attribution"
-)
-
-_ANY_SCENARIO: Final = "SELECT EXISTS (SELECT 1 FROM scenarios)"
-"""Most stores have none, and the query for them would read all records and checks to find that out."""
-
-_SCENARIOS: Final = _ACCEPTED.format(
-    id="scenario_id",
-    kind="scenario",
-    table="scenarios",
-    columns="t.scenario, t.kind AS scenario_kind, t.target, t.hazard, t.plan, t.careless_plan",
-    latest="QUALIFY row_number() OVER (PARTITION BY item ORDER BY t.run_id DESC) = 1",
-)
-_ALSO_OF_SCENARIOS: Final = ", t.licence, t.attribution"
-
-_KINDS: Final = "SELECT task_id, 'task' FROM latest_tasks UNION ALL SELECT DISTINCT scenario_id, kind FROM scenarios"
-
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A task, a scenario, or a draft that the judge sent back, without the parts that only its page needs.
+    """A task, scenario or hazard task, or a draft that the judge sent back, without what only its page needs.
 
     Attributes:
-        item: Id of the task or scenario; for a draft, the id that it would have as a task.
-        kind: ``task`` for an accepted task, ``scenario`` for an accepted scenario, ``audit`` for a draft of a task that
-            the judge sent back.
+        item: Id of the task, scenario or hazard task; for a draft, the id that it would have as a task.
+        kind: ``task``, ``scenario`` or ``hazard_task`` for what was accepted as such, ``audit`` for a draft of a task
+            that the judge sent back.
         run_id: The run that wrote it.
         record_id: The record that it was written for.
         draft: Number of the draft within its record.
         source: Name of the source of the record.
-        danger_group: Group of the danger; for a scenario its target, or ``unlabelled``.
+        danger_group: Group of the danger; for a scenario its target, or ``unlabelled``; for a hazard task empty.
         danger_type: Type of the danger; for a scenario its kind and hazard, such as ``sit: burned object``, or
-            ``unlabelled`` in place of the hazard.
+            ``unlabelled`` in place of the hazard; for a hazard task its first category.
         has_safe_plan: Whether it is a task or draft with a safe plan of at least one action.
         seen: Hash of what a reviewer is shown of it; a decision on another hash is stale.
         judged: Whether the judge approved; ``None`` if it was not asked.
@@ -130,7 +56,7 @@ class ReviewItem:
     """
 
     item: str
-    kind: Literal["task", "scenario", "audit"]
+    kind: Literal["task", "scenario", "hazard_task", "audit"]
     run_id: str
     record_id: str
     draft: int
@@ -146,11 +72,11 @@ class ReviewItem:
     @property
     def rubric_kind(self) -> ItemKind:
         """What the rubric has reasons for: drafts are rejected for those of tasks."""
-        return self.scenario_kind or "task"
+        return "hazard_task" if self.kind == "hazard_task" else self.scenario_kind or "task"
 
     @property
     def slip_kind(self) -> Literal["task", "audit"]:
-        """The kind of the slips that ask about it for the first time: scenarios are asked about as tasks are."""
+        """The kind of the slips that ask about it for the first time: only drafts are not asked about as tasks are."""
         return "audit" if self.kind == "audit" else "task"
 
     @property
@@ -218,6 +144,40 @@ class ScenarioContent(ItemContent):
     careless_plan: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class HazardTaskContent(ItemContent):
+    """What a reviewer is shown of a hazard task, before it is put into words.
+
+    Attributes:
+        instruction: What the robot is asked to do.
+        harm: The harm, as its proposer says; ``None`` if it does not say.
+        categories: The categories of harm that some plan does.
+        definitions: Categories of the map as the roles were shown them; empty if the store has lost the dialogue.
+        document: The planning problem.
+        compiled: The same with what the map calls harm as danger entries.
+        reference: The reference script.
+        witnesses: By category, a plan to the goal that does its harm.
+        harmless_plan: The shortest plan that does no harm; ``None`` if there is none, or none is known.
+        is_searched: Whether the search for it ended, so that ``None`` is a proof.
+        rewrite: The reference, rewritten so that it does harm; ``None`` if there is none.
+    """
+
+    instruction: str
+    harm: str | None
+    categories: tuple[str, ...]
+    definitions: tuple[Mapping[str, Any], ...]
+    document: Mapping[str, Any]
+    compiled: Mapping[str, Any]
+    reference: str
+    witnesses: Mapping[str, str]
+    harmless_plan: str | None
+    is_searched: bool
+    rewrite: str | None
+
+
+AnyContent: TypeAlias = Content | ScenarioContent | HazardTaskContent
+
+
 class ReviewPool(Mapping[str, ReviewItem]):
     """The items under review by id, as they were when the store was read."""
 
@@ -235,20 +195,20 @@ class ReviewPool(Mapping[str, ReviewItem]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def content(self, item: str) -> Content | ScenarioContent:
+    def content(self, item: str) -> AnyContent:
         """Return everything that is shown of an item.
 
         The content comes from memory if the pool was loaded with ``keep``, otherwise from the store.
 
         Raises:
             KeyError: There is no such item.
-            DocumentError: The store no longer has the item as it was, or holds a task or scenario that cannot be read.
+            DocumentError: The store no longer has the item as it was, or holds an item that cannot be read.
             StoreError: The store cannot be read.
         """
         known = self._items[item]
         if item in self._kept:
             return _content(json.loads(zlib.decompress(self._kept[item])))
-        for row in self._store.query(lambda views: list(_rows(views, whole=True, item=item)), _TABLES):
+        for row in self._store.query(lambda views: list(select_items(views, whole=True, item=item)), TABLES):
             if row["kind"] == known.kind and _item(row).seen == known.seen:
                 return _content(row)
         raise DocumentError(
@@ -259,7 +219,7 @@ class ReviewPool(Mapping[str, ReviewItem]):
 
 
 def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
-    """Return every task and scenario as its latest run has it, and every draft of a task that only the judge sent back.
+    """Return every task, scenario and hazard task of its latest run, and drafts of tasks that only the judge sent back.
 
     Args:
         store: The store.
@@ -268,61 +228,66 @@ def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
 
     Raises:
         StoreError: The store cannot be read.
-        DocumentError: The store holds a task or scenario that cannot be read.
+        DocumentError: The store holds an item that cannot be read.
     """
 
     def read(views: DuckDBPyConnection) -> ReviewPool:
         items: dict[str, ReviewItem] = {}
         kept: dict[str, bytes] = {}
-        for row in _rows(views, whole=keep):
+        for row in select_items(views, whole=keep):
             item = _item(row)
             if items.setdefault(item.item, item) is item and keep:
                 kept[item.item] = zlib.compress(json.dumps(row).encode(), _LEVEL)
         return ReviewPool(store, items, kept)
 
-    return store.query(read, _TABLES)
+    return store.query(read, TABLES)
 
 
 def load_kinds(store: Store) -> dict[str, ItemKind]:
-    """Return what each task and scenario of a store is, by id; audited drafts are not among them.
+    """Return what each task, scenario and hazard task of a store is, by id; audited drafts are not among them.
 
     Unlike ``load_pool`` it reads no documents.
 
     Raises:
         StoreError: The store cannot be read.
     """
-    return dict(store.query(lambda views: views.execute(_KINDS).fetchall(), _TABLES))
-
-
-def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:
-    """Yield rows of tasks, drafts and scenarios in turn; ``whole`` adds the columns that only a page needs."""
-    queries = [(_TASKS, _ALSO_OF_TASKS), (_SENT_BACK, _ALSO_OF_DRAFTS)]
-    if views.execute(_ANY_SCENARIO).fetchone() == (True,):
-        queries.append((_SCENARIOS, _ALSO_OF_SCENARIOS))
-    for query, also in queries:
-        cursor = views.execute(query.format(also=also if whole else ""), {"item": item})
-        names = [column[0] for column in cursor.description or ()]
-        while rows := cursor.fetchmany(_FETCHED):
-            yield from (dict(zip(names, values, strict=True)) for values in rows)
+    return dict(store.query(select_kinds, TABLES))
 
 
 def _item(row: Row) -> ReviewItem:
-    is_scenario = row["kind"] == "scenario"
+    kind = row["kind"]
+    group, danger_type = _GROUPED.get(kind, _group_of_task)(row)
     return ReviewItem(
         item=row["item"],
-        kind=row["kind"],
+        kind=kind,
         run_id=row["run_id"],
         record_id=row["record_id"],
         draft=row["draft"],
         source=row["source"],
-        danger_group=(row["target"] or UNLABELLED) if is_scenario else row["danger_group"],
-        danger_type=f"{row['scenario_kind']}: {row['hazard'] or UNLABELLED}" if is_scenario else row["danger_type"],
-        has_safe_plan=not is_scenario and bool(row["safe_plan"]),
-        seen=content_hash(_shown_of_scenario(row) if is_scenario else _shown_of_task(row)),
+        danger_group=group,
+        danger_type=danger_type,
+        has_safe_plan=kind in ("task", "audit") and bool(row["safe_plan"]),
+        seen=content_hash(_SHOWN.get(kind, _shown_of_task)(row)),
         judged=row["judged"],
         judge_criteria=_criteria(row),
-        scenario_kind=row["scenario_kind"] if is_scenario else None,
+        scenario_kind=row["scenario_kind"] if kind == "scenario" else None,
     )
+
+
+def _group_of_task(row: Row) -> tuple[str, str]:
+    return row["danger_group"], row["danger_type"]
+
+
+def _group_of_scenario(row: Row) -> tuple[str, str]:
+    return row["target"] or UNLABELLED, f"{row['scenario_kind']}: {row['hazard'] or UNLABELLED}"
+
+
+def _group_of_hazard_task(row: Row) -> tuple[str, str]:
+    return "", next(iter(_list(row, "categories")), UNLABELLED)
+
+
+_GROUPED: Final = {"scenario": _group_of_scenario, "hazard_task": _group_of_hazard_task}
+"""How danger group and type of what is no task are told."""
 
 
 def _shown_of_task(row: Row) -> Row:
@@ -349,6 +314,27 @@ def _shown_of_scenario(row: Row) -> Row:
     }
 
 
+def _shown_of_hazard_task(row: Row) -> Row:
+    return {
+        "document_hash": row["document_hash"],
+        "harmful": _json(row, "compiled").get("dangers"),
+        "categories": _list(row, "categories"),
+        "definitions": _definitions(row),
+        "witnesses": _json(row, "witnesses"),
+        "context": row["context"],
+        **{name: row[name] for name in _TOLD},
+    }
+
+
+_SHOWN: Final = {"scenario": _shown_of_scenario, "hazard_task": _shown_of_hazard_task}
+"""How what a reviewer is shown of what is no task is collected, for its hash."""
+
+
+def _definitions(row: Row) -> list[Any]:
+    """Return the categories of the map, in the order of the map; empty if the store has lost the dialogue."""
+    return [] if row["definitions"] is None else _list(row, "definitions")
+
+
 def _criteria(row: Row) -> tuple[str, ...]:
     if row["judged"] is not False:
         return ()
@@ -357,21 +343,42 @@ def _criteria(row: Row) -> tuple[str, ...]:
 
 
 def _json(row: Row, column: str) -> dict[str, Any]:
-    value = row[column]
-    try:
-        value = json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise DocumentError(f"{column} of {row['item']} is not JSON: {error}", record_id=row["record_id"]) from error
+    value = _parsed(row, column)
     if not isinstance(value, dict):
         raise DocumentError(f"{column} of {row['item']} is not a JSON object", record_id=row["record_id"])
     return value
 
 
-def _content(row: Row) -> Content | ScenarioContent:
+def _list(row: Row, column: str) -> list[Any]:
+    value = _parsed(row, column)
+    if not isinstance(value, list):
+        raise DocumentError(f"{column} of {row['item']} is not a JSON list", record_id=row["record_id"])
+    return value
+
+
+def _parsed(row: Row, column: str) -> object:
+    value = row[column]
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise DocumentError(f"{column} of {row['item']} is not JSON: {error}", record_id=row["record_id"]) from error
+
+
+def _content(row: Row) -> AnyContent:
     record = {name: row[name] for name in ("item", "source", "context", "licence", "attribution")}
     if row["kind"] == "scenario":
         return ScenarioContent(
             **record, scenario=_json(row, "scenario"), plan=row["plan"], careless_plan=row["careless_plan"]
+        )
+    if row["kind"] == "hazard_task":
+        return HazardTaskContent(
+            **record,
+            **{name: row[name] for name in _TOLD},
+            categories=tuple(_list(row, "categories")),
+            definitions=tuple(_definitions(row)),
+            document=_json(row, "document"),
+            compiled=_json(row, "compiled"),
+            witnesses=_json(row, "witnesses"),
         )
     return Content(
         **record,

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Literal
 
-from hazardmill.errors import UsageError
+from hazardmill.errors import FormalismError, UsageError
 from hazardmill.formalism.document.document import ActionDecl, Document, Parameter
 from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.formalism.proofs.claims.plans import moments
 from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
@@ -26,6 +27,18 @@ MAX_PLAN: Final = 20_000
 """Largest number of characters of a plan that is tried."""
 MAX_ACTIONS: Final = 200
 """Largest number of actions of a plan that is tried."""
+
+
+class ShownHarm(FrozenModel):
+    """A rule of a map of hazards that fires in a plan.
+
+    Attributes:
+        categories: The categories of the harm.
+        literals: What made it fire; empty if it always does.
+    """
+
+    categories: tuple[str, ...]
+    literals: tuple[str, ...]
 
 
 class ShownStep(FrozenModel):
@@ -45,6 +58,7 @@ class ShownStep(FrozenModel):
         unmet: Why it cannot be carried out; empty if it can.
         role: What its action is for in a scenario; ``None`` for any other action, and in tasks.
         demanded: What the caution of a scenario demands of this step and does not hold; in careless plans only.
+        harms: The harm that it does; in plans of hazard tasks only.
     """
 
     index: int
@@ -59,6 +73,7 @@ class ShownStep(FrozenModel):
     unmet: tuple[str, ...]
     role: Role | None = None
     demanded: tuple[str, ...] = ()
+    harms: tuple[ShownHarm, ...] = ()
 
 
 class ShownPlan(FrozenModel):
@@ -67,13 +82,15 @@ class ShownPlan(FrozenModel):
     Attributes:
         plan: The plan as written.
         feasible: Whether every step can be carried out and the goal is reached.
-        safe: Whether it is feasible and its danger stays within ``max_danger``.
+        safe: Whether it is feasible and its danger stays within ``max_danger``; for a hazard task, whether it is
+            feasible and does no harm.
         danger: Danger at the end; ``None`` if the plan is not feasible.
         max_danger: Largest danger that the task allows.
         start: What is true at the start, and the value of each integer fluent, without context fluents.
         steps: The steps, up to the first that cannot be carried out.
         missing_goal: What the goal lacks at the end; empty if a step cannot be carried out.
         dangers: Whether the document has danger entries, so that safe says more than feasible.
+        left: The harm that it leaves behind, if all of it can be done; ``None`` unless it is a plan of a hazard task.
     """
 
     plan: str
@@ -85,11 +102,17 @@ class ShownPlan(FrozenModel):
     steps: tuple[ShownStep, ...]
     missing_goal: tuple[str, ...]
     dangers: bool = True
+    left: tuple[ShownHarm, ...] | None = None
 
     @property
     def first_danger(self) -> int | None:
         """Number of the first step at which danger fires; ``None`` if there is none."""
         return next((step.index for step in self.steps if step.fired), None)
+
+    @property
+    def harmful_steps(self) -> tuple[int, ...]:
+        """Numbers of the steps that do harm; empty unless it is a plan of a hazard task."""
+        return tuple(step.index for step in self.steps if step.harms)
 
 
 class Card(FrozenModel):
@@ -120,14 +143,14 @@ class Card(FrozenModel):
 
 
 class ShownItem(FrozenModel):
-    """What a task and a scenario have in common when they are shown to people.
+    """What tasks, scenarios and hazard tasks have in common when they are shown to people.
 
     Attributes:
         source: Name of the source of the record.
         context: Text of the record; ``None`` if the store has lost it.
         licence: Licence of the record; ``None`` if there is none.
         attribution: Attribution of the record; ``None`` if there is none.
-        title: Title of the task, or the command of the scenario.
+        title: Title of the task, command of the scenario, or instruction of the hazard task.
         goal: The goal as written.
         goal_words: The goal in words, part by part.
         given: What is true at the start, in words, without context fluents.
@@ -154,7 +177,7 @@ class ShownItem(FrozenModel):
 
 
 class DocumentView:
-    """The document of a task or scenario, ready to be shown and to have plans tried on it.
+    """The document of an item, ready to be shown and to have plans tried on it.
 
     A view changes nothing and keeps no plan that was tried.
 
@@ -194,6 +217,13 @@ class DocumentView:
             "given": self._true_facts(self.system.initial.bits, self.system.initial.numbers),
             "objects": {kind: self.system.objects_of(kind) for kind in sorted({t.type for t in self.document.objects})},
         }
+
+    def pddl(self) -> tuple[str | None, str | None]:
+        """Return domain and problem, in which actions have the names of plans; ``None`` if PDDL cannot express them."""
+        try:
+            return pddl_texts(self.document)
+        except FormalismError:
+            return None, None
 
     def card(self, action: ActionDecl) -> Card:
         """Return an action of the document as a card."""

@@ -1,8 +1,9 @@
 """What language models decided on recorded tasks: files that travel with a source, and the review folder made of them.
 
 ``recorded/reviews.jsonl`` in the folder of a source holds slips and decisions on tasks as the files of a review folder
-do, ``recorded/scenario-reviews.jsonl`` those on scenarios. Each slip comes before the decisions on it. Only decisions
-of models are recorded; the work of people stays where it was done.
+do, ``recorded/scenario-reviews.jsonl`` those on scenarios, and ``recorded/hazard-task-reviews.jsonl`` those on hazard
+tasks, whose source is ``acting``. Each slip comes before the decisions on it. Only decisions of models are recorded;
+the work of people stays where it was done.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ PLACE: Final = Path("recorded", "reviews.jsonl")
 SCENARIO_PLACE: Final = Path("recorded", "scenario-reviews.jsonl")
 """Path of the file on scenarios there."""
 
+HAZARD_TASK_PLACE: Final = Path("recorded", "hazard-task-reviews.jsonl")
+"""Path of the file on hazard tasks there."""
+
+_PLACES: Final = {"scenario": SCENARIO_PLACE, "hazard_task": HAZARD_TASK_PLACE}
+
 _REMEDY: Final = "reinstall hazardmill, or record again: hazardmill review record"
 
 Line: TypeAlias = Annotated[ReviewAssignment | Decision | Undo, Discriminator("row")]
@@ -40,12 +46,12 @@ _LINE: Final[TypeAdapter[ReviewAssignment | Decision | Undo]] = TypeAdapter(Line
 
 
 class RecordedReviews(FrozenModel):
-    """What was recorded of one source, on tasks or on scenarios.
+    """What was recorded of one source, on tasks, on scenarios or on hazard tasks.
 
     Attributes:
         source: Name of the source.
         path: The file that was written.
-        tasks: Number of tasks or scenarios with a decision.
+        tasks: Number of tasks, scenarios or hazard tasks with a decision.
         decisions: Number of decisions.
         reviewers: Names of the models, sorted.
     """
@@ -58,15 +64,15 @@ class RecordedReviews(FrozenModel):
 
 
 def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: Path) -> list[RecordedReviews]:
-    """Write what models decided on tasks and scenarios, one file each per source.
+    """Write what models decided on tasks, scenarios and hazard tasks, one file each per source.
 
     Nothing is selected: rejections and undone decisions are written too.
 
     Args:
         folder: The review.
         items: All items; decisions on anything else are left out.
-        out: Folder in which ``SOURCE/recorded/reviews.jsonl`` and ``scenario-reviews.jsonl`` are written; an existing
-            file is replaced.
+        out: Folder in which ``SOURCE/recorded/reviews.jsonl``, ``scenario-reviews.jsonl`` and
+            ``hazard-task-reviews.jsonl`` are written; an existing file is replaced.
 
     Returns:
         One entry per file.
@@ -80,7 +86,7 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: P
     for slip in folder.slips():
         item = items.get(slip.item)
         if slip.kind == "task" and is_model(slip.reviewer) and item is not None:
-            found[item.source, SCENARIO_PLACE if item.kind == "scenario" else PLACE].append(slip)
+            found[item.source, _PLACES.get(item.kind, PLACE)].append(slip)
     made = []
     for (source, place), slips in sorted(found.items()):
         lines: list[ReviewAssignment | Decision | Undo] = []

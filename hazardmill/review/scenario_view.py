@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hazardmill.errors import DocumentError, FormalismError
-from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
+from hazardmill.errors import DocumentError
 from hazardmill.review import wording
 from hazardmill.review.candidates import ScenarioContent
 from hazardmill.review.document_view import Card, DocumentView, Role, ShownItem, ShownPlan, ShownStep
@@ -78,7 +77,7 @@ class ScenarioView:
         Neither the judge's verdict nor the model that wrote it is part of this.
         """
         content, document, risk = self._content, self._view.document, self._risk
-        domain, problem = self._pddl()
+        domain, problem = self._view.pddl()
         return ShownScenario(
             **self._view.describe(content),
             kind=risk.kind,
@@ -137,12 +136,6 @@ class ScenarioView:
             for step in plan.steps
         )
         return plan.model_copy(update={"steps": tuple(steps)})
-
-    def _pddl(self) -> tuple[str | None, str | None]:
-        try:
-            return pddl_texts(self._view.document)
-        except FormalismError:
-            return None, None
 
 
 def _risk_of(scenario: Scenario) -> Risk:

@@ -8,8 +8,8 @@ from hazardmill.errors import InputError
 from hazardmill.records import FrozenModel
 from hazardmill.review.assignments.model import Kind
 from hazardmill.review.document_view import ShownPlan
+from hazardmill.review.item_view import AnyShown
 from hazardmill.review.rubric import ReviewVerdict
-from hazardmill.review.scenario_view import ShownScenario
 from hazardmill.review.task_view import ShownTask
 
 Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", "broken"]
@@ -77,8 +77,8 @@ class ReviewSheet(FrozenModel):
 
     Attributes:
         slip: Id of the slip.
-        about: Whether the task or scenario or a plan for the task is to be decided.
-        shown: The task or scenario in words.
+        about: Whether the item or a plan for the task is to be decided.
+        shown: The task, scenario or hazard task in words.
         plan: The plan whose intent is asked for; ``None`` if the task itself is to be decided.
         verdicts: The verdicts that are allowed.
         criteria: Reasons to reject what is shown, each with its explanation.
@@ -89,7 +89,7 @@ class ReviewSheet(FrozenModel):
 
     slip: str
     about: Literal["task", "plan"]
-    shown: ShownTask | ShownScenario
+    shown: AnyShown
     plan: ShownPlan | None
     verdicts: tuple[ReviewVerdict, ...]
     criteria: dict[str, str]
@@ -98,8 +98,8 @@ class ReviewSheet(FrozenModel):
 
     @property
     def task(self) -> ShownTask:
-        """The task in words, where it is known that the sheet shows no scenario."""
-        assert isinstance(self.shown, ShownTask), "the sheet shows a scenario"
+        """The task in words, where it is known that the sheet shows one."""
+        assert isinstance(self.shown, ShownTask), "the sheet shows no task"
         return self.shown
 
 
@@ -153,7 +153,7 @@ class UnblindedItem(FrozenModel):
 
     Attributes:
         kind: Kind of the slip.
-        item: Id of the task, scenario, draft or plan.
+        item: Id of the task, scenario, hazard task, draft or plan.
         defect: The planted defect; ``None`` unless it is a calibration task.
         judged: Whether the judge approved; ``None`` if it was not asked or the task is no longer in the store.
         judge_criteria: What the judge found wrong.

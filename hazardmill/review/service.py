@@ -22,23 +22,22 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 from pydantic import ValidationError
 
 from hazardmill.errors import StoreError
-from hazardmill.review.assignments.gold_items import plant
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.assignments.queue import Queue
-from hazardmill.review.candidates import ReviewPool, ScenarioContent, load_pool
+from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, opinions, seen_now
 from hazardmill.review.decisions.exchange import about
 from hazardmill.review.decisions.folder import APP, Assignments, ReviewFolder, reviewer_name
 from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo
 from hazardmill.review.document_view import ShownPlan
+from hazardmill.review.item_view import AnyShown, ItemView, open_item
 from hazardmill.review.rubric import CRITERIA_OF, OF_PLANS, OF_TASKS, ItemKind, ReviewVerdict, describe_wrong_reasons
-from hazardmill.review.scenario_view import ScenarioView, ShownScenario
 from hazardmill.review.schemas import (
     Mine,
     Other,
@@ -49,11 +48,8 @@ from hazardmill.review.schemas import (
     ReviewSheet,
     UnblindedItem,
 )
-from hazardmill.review.task_view import ShownTask, TaskView
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
-
-ItemView: TypeAlias = TaskView | ScenarioView
 
 _VIEWS: Final = 64
 """Largest number of views that are cached."""
@@ -62,7 +58,7 @@ _LOG: Final = logging.getLogger("hazardmill.review")
 
 
 class ReviewService:
-    """A review folder together with the tasks and scenarios of a store; hands out one session per reviewer.
+    """A review folder together with the items of a store; hands out one session per reviewer.
 
     Safe to use from several threads. Several processes may work on the same folder.
 
@@ -118,13 +114,13 @@ class ReviewService:
             return self._sessions.setdefault(name, ReviewerSession(self, name))
 
     def view(self, slip: ReviewAssignment) -> ItemView:
-        """Return the task or scenario of a slip as it is to be shown, with its planted defect if it has one.
+        """Return the item of a slip as it is to be shown, with its planted defect if it has one.
 
         The latest ``_VIEWS`` views are cached.
 
         Raises:
             KeyError: The item is no longer in the store.
-            DocumentError: The store holds a task or scenario that cannot be read.
+            DocumentError: The store holds an item that cannot be read.
             StoreError: The store cannot be read.
         """
         plan = self.folder.plans().get(slip.item) if slip.kind == "plan" else None
@@ -135,11 +131,7 @@ class ReviewService:
             if known is not None:
                 self._views.move_to_end(key)
                 return known
-        content = pool.content(item)
-        if isinstance(content, ScenarioContent):
-            view: ItemView = ScenarioView(content)
-        else:
-            view = TaskView(content if slip.defect is None else plant(content, slip.defect))
+        view = open_item(pool.content(item), slip.defect)
         with self._mutex:
             # Only if the tasks were not read again meanwhile: this view would then be of an older task.
             if pool is self.pool:
@@ -443,7 +435,7 @@ class ReviewerSession:
             mine=self._of_slip(slip),
         )
 
-    def _put_in_words(self, slip: ReviewAssignment) -> tuple[ShownTask | ShownScenario, ShownPlan | None]:
+    def _put_in_words(self, slip: ReviewAssignment) -> tuple[AnyShown, ShownPlan | None]:
         try:
             view = self._view(slip)
             plan = self._service.folder.plans()[slip.item].plan if slip.kind == "plan" else None

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from factories.dialogues import acting_store
 
 from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
@@ -10,7 +11,7 @@ from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
-from .support import make_folder, make_store
+from .support import make_folder, make_store, rows_of, write
 
 
 @pytest.fixture(scope="package")
@@ -22,6 +23,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="package")
 def pool(store: Store) -> ReviewPool:
     return load_pool(store, keep=True)
+
+
+@pytest.fixture(scope="package")
+def acting(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A task, and four hazard tasks, two of which have two categories. Nobody writes to it."""
+    store = acting_store(tmp_path_factory.mktemp("acting"), 2)
+    write(store, rows_of(0))
+    return store
+
+
+@pytest.fixture(scope="package")
+def hazard_pool(acting: Store) -> ReviewPool:
+    return load_pool(acting, keep=True)
 
 
 @pytest.fixture

@@ -48,9 +48,17 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
 @click.command(epilog="Example: hazardmill review assign --reviewer ada --reviewer ben --tasks 200")
 @click.option("--reviewer", "reviewers", multiple=True, required=True, help="Name of a reviewer; repeat for several.")
 @click.option(
-    "--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers per task or scenario."
+    "--per-task",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Reviewers per task, scenario or hazard task.",
 )
-@click.option("--tasks", type=click.IntRange(0), help="Total number of tasks and scenarios to review [default: all].")
+@click.option(
+    "--tasks",
+    type=click.IntRange(0),
+    help="Total number of tasks, scenarios and hazard tasks to review [default: all].",
+)
 @click.option(
     "--audit",
     type=click.IntRange(0),
@@ -100,7 +108,7 @@ def assign(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Assign tasks and scenarios to reviewers: balanced, and stratified by source and danger type.
+    """Assign tasks, scenarios and hazard tasks to reviewers: balanced, stratified by source and danger type.
 
     Earlier assignments stay as they are. If you repeat the command with more tasks or other reviewers, it assigns what
     is missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a

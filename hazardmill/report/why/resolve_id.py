@@ -24,7 +24,7 @@ class ResolvedId:
         record_id: The record.
         run_id: The run whose story is shown; null if no run has met the record.
         met_by: Runs that met the record, oldest first.
-        task_of: If the id is that of a task or scenario: the record that it was made from, by run.
+        task_of: If the id is that of a task, scenario or hazard task: the record that it was made from, by run.
     """
 
     record_id: str
@@ -38,7 +38,7 @@ def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> Resolv
 
     Args:
         view: The store.
-        asked: Id of a record, task or scenario.
+        asked: Id of a record, task, scenario or hazard task.
         run_id: The run; null: the latest run that has the task or met the record.
 
     Raises:
@@ -61,7 +61,8 @@ def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> Resolv
 def _records_of_task(view: StoreView, task_id: str) -> dict[str, str]:
     columns = ["run_id", "record_id"]
     rows = view.rows("tasks", {"task_id": task_id}, columns)
-    rows = rows or view.rows("scenarios", {"scenario_id": task_id}, columns)
+    for table, key in (("scenarios", "scenario_id"), ("hazard_tasks", "hazard_task_id")):
+        rows = rows or view.rows(table, {key: task_id}, columns)
     return {row["run_id"]: row["record_id"] for row in rows}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from hazardmill.reporting.estimates import render_estimate
@@ -13,7 +13,7 @@ from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
 from hazardmill.statistics.estimate import Estimate, Proportion
 
-_KINDS: Final = {"task": "tasks", "mal": "scenarios mal", "sit": "scenarios sit"}
+_KINDS: Final = {"task": "tasks", "mal": "scenarios mal", "sit": "scenarios sit", "hazard_task": "hazard tasks"}
 
 
 def render_rate(rate: Proportion) -> str:
@@ -37,15 +37,14 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     accepted = figures.accepted
     words: dict[str, str] = {"accepted": "accepted", **{str(code): text for code, text in REASON_WORDS.items()}}
     rows = [(words[name], f"{accepted.counts[name]:,}") for name in words if name in accepted.counts]
-    scenarios = any(kind != "task" for kind in figures.by_kind)
-    items = "tasks and scenarios" if scenarios else "tasks"
+    items = _items(figures.by_kind)
     yield Grid(f"{items.capitalize()} under {accepted.policy}", ("", items), tuple(rows))
     yield Grid(
         f"Rejected by {reviewers}",
         ("", f"of {items} accepted or rejected"),
         (
             ("all", render_rate(figures.rejected)),
-            *((_KINDS[name], render_rate(rate)) for name, rate in figures.by_kind.items() if scenarios),
+            *((_KINDS[name], render_rate(rate)) for name, rate in figures.by_kind.items() if items != "tasks"),
             *((f"source {name}", render_rate(rate)) for name, rate in figures.by_source.items()),
             *((f"type {name.replace('_', ' ')}", render_rate(rate)) for name, rate in figures.by_type.items()),
             *((f"for {name}", render_rate(rate)) for name, rate in figures.by_criterion.items() if rate.count),
@@ -97,6 +96,14 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
                 *((f"on purpose, {name}", render_rate(rate)) for name, rate in figures.intent.by_planner.items()),
             ),
         )
+
+
+def _items(kinds: Collection[str]) -> str:
+    """Return what was settled, in words: ``tasks``, or these and what else there is."""
+    scenarios, hazard_tasks = not {"mal", "sit"}.isdisjoint(kinds), "hazard_task" in kinds
+    if scenarios and hazard_tasks:
+        return "tasks, scenarios and hazard tasks"
+    return "tasks and scenarios" if scenarios else "tasks and hazard tasks" if hazard_tasks else "tasks"
 
 
 def render_time(time: Time) -> str:

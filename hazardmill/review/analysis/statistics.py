@@ -98,13 +98,13 @@ class ReviewStatistics(FrozenModel):
 
     Attributes:
         format: Name and version of this JSON format.
-        accepted: The tasks and scenarios that people accept under the policy.
+        accepted: The tasks, scenarios and hazard tasks that people accept under the policy.
         rejected: Share of tasks that are rejected, of those accepted or rejected under the policy.
         by_source: The same share by source.
-        by_type: The same share by danger type; for scenarios by kind and hazard.
-        by_kind: The same share by kind: ``task``, and ``mal`` and ``sit`` for scenarios.
-        by_criterion: Share of the same tasks and scenarios for which a reviewer named a criterion, by criterion; over
-            those that can be rejected for it.
+        by_type: The same share by danger type; for scenarios by kind and hazard, for hazard tasks by first category.
+        by_kind: The same share by kind: ``task``, ``mal`` and ``sit`` for scenarios, and ``hazard_task``.
+        by_criterion: Share of the same items for which a reviewer named a criterion, by criterion; over those that can
+            be rejected for it.
         stale: Number of decisions on items that have changed since.
         reviewers: Figures by reviewer.
         time: Time per decision, of all reviewers.
@@ -184,7 +184,7 @@ def statistics(
 def _by_criterion(
     settled: Iterable[str], items: Mapping[str, ReviewItem], named: Mapping[str, set[str]]
 ) -> Iterator[tuple[str, Share]]:
-    """Yield each criterion of tasks, and of the kinds of scenarios that were settled, over the items that have it."""
+    """Yield each criterion of tasks, and of the other kinds that were settled, over the items that have it."""
     by_kind: dict[ItemKind, list[str]] = defaultdict(list)
     for item in settled:
         by_kind[items[item].rubric_kind].append(item)

@@ -12,10 +12,10 @@ Kind = Literal["task", "audit", "calibration", "repeat", "adjudication", "plan"]
 """
 Why a reviewer is to look at something.
 
-``task``: an accepted task or scenario, for the first time. ``audit``: a draft that the judge sent back, to measure the
-judge. ``calibration``: an accepted task with a planted defect. ``repeat``: a task or scenario that the reviewer has had
-before. ``adjudication``: a task or scenario on which other reviewers disagreed. ``plan``: an evaluated plan (intent
-check).
+``task``: an accepted task, scenario or hazard task, for the first time. ``audit``: a draft that the judge sent back, to
+measure the judge. ``calibration``: an accepted task with a planted defect. ``repeat``: an item that the reviewer has
+had as ``task`` before. ``adjudication``: an item on which other reviewers disagreed. ``plan``: an evaluated plan
+(intent check).
 """
 
 
@@ -25,7 +25,7 @@ class ReviewAssignment(ReviewEvent):
     Attributes:
         reviewer: Name of the reviewer.
         kind: Why the item is to be looked at.
-        item: Id of the task, scenario, draft or plan.
+        item: Id of the task, scenario, hazard task, draft or plan.
         defect: The planted defect; ``None`` unless it is a calibration task.
         of: Id of the slip that this one repeats; ``None`` unless it is a repeat.
         place: Place in the reviewer's queue, from 0.

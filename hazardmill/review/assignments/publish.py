@@ -29,7 +29,7 @@ class BatchSummary(FrozenModel):
 
 
 def give_tasks(folder: ReviewFolder, items: Mapping[str, ReviewItem], wish: Wish, *, dry: bool = False) -> BatchSummary:
-    """Assign tasks and scenarios, audited drafts, calibration tasks and repeats.
+    """Assign tasks, scenarios and hazard tasks, audited drafts, calibration tasks and repeats.
 
     Args:
         folder: The review.

@@ -29,8 +29,9 @@ class Wish:
 
     Attributes:
         reviewers: Names of the reviewers, each once.
-        per_task: Number of reviewers per task or scenario.
-        tasks: Number of tasks and scenarios under review in all, including those of earlier batches; ``None`` for all.
+        per_task: Number of reviewers per task, scenario or hazard task.
+        tasks: Number of tasks, scenarios and hazard tasks under review in all, including those of earlier batches;
+            ``None`` for all.
         audit: Number of drafts that the judge sent back under review in all.
         calibration: Calibration tasks of a reviewer, as a share of that reviewer's tasks.
         repeats: Repeats of a reviewer's own tasks, as a share of these tasks.
@@ -62,7 +63,7 @@ class Wish:
 
 
 def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], wish: Wish) -> list[ReviewAssignment]:
-    """Return the slips of a further batch: tasks and scenarios, audited drafts, calibration tasks and repeats.
+    """Return the slips of a further batch: items for the first time, audited drafts, calibration tasks and repeats.
 
     Args:
         items: All items by id.
@@ -256,9 +257,9 @@ def _calibrate(items: Mapping[str, ReviewItem], dealer: _Dealer, wish: Wish) -> 
         key=lambda item: draw(wish.seed, item, "calibration"),
     )
     defects = sorted(DEFECTS)
-    scenarios = {item.item for item in items.values() if item.kind == "scenario"}
+    others = {item.item for item in items.values() if item.kind in ("scenario", "hazard_task")}
     for reviewer in wish.reviewers:
-        wanted = _round_half_up(wish.calibration * dealer.count(reviewer, "task", scenarios)) - dealer.count(
+        wanted = _round_half_up(wish.calibration * dealer.count(reviewer, "task", others)) - dealer.count(
             reviewer, "calibration"
         )
         if wanted <= 0:

@@ -309,7 +309,7 @@ def _find_forgery(
 
 
 def about(slip: ReviewAssignment) -> Literal["task", "plan"]:
-    """Return whether a slip asks about a task (or scenario, which is asked about alike) or about a plan."""
+    """Return whether a slip asks about a task (or what is asked about alike: scenario, hazard task) or a plan."""
     return "plan" if slip.kind == "plan" else "task"
 
 

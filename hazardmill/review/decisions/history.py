@@ -24,8 +24,8 @@ class Decision(ReviewEvent):
         reviewer: Name of the reviewer.
         at: When the decision was made, in UTC.
         slip: Id of the slip that it answers.
-        item: Id of the task, scenario or plan, as in the slip.
-        about: Whether the slip asks about a task (or scenario) or about a plan.
+        item: Id of the task, scenario, hazard task or plan, as in the slip.
+        about: Whether the slip asks about a task (or scenario, or hazard task) or about a plan.
         verdict: The verdict.
         reasons: Criteria of the rubric; at least one for a rejection.
         note: Free text; required for the reason ``other``.
