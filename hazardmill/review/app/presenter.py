@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hazardmill.records import DANGER_LISTS
 from hazardmill.review.app.steps import PlanView, both_ways, side_by_side, view_plan
+from hazardmill.review.hazard_task_view import ShownCategory, ShownHazardTask
 from hazardmill.review.rubric import ReviewVerdict
 from hazardmill.review.scenario_view import ShownScenario
 from hazardmill.review.schemas import ReviewSheet
@@ -140,13 +141,42 @@ class ScenarioPage(View):
         return len(self.plan.cells)
 
 
+@dataclass(frozen=True, slots=True)
+class HazardTaskPage(View):
+    """The sheet of a hazard task, ready for its template.
+
+    Attributes:
+        careless: A plan that does harm of the first category.
+        beside: The reference or, if that is the careless plan, the shortest plan without harm; ``None`` if there is
+            none either.
+        beside_title: Heading of the plan beside it.
+        marked: Row of the first step of the careless plan that does harm, or its last one if it leaves harm behind.
+        categories: Each category with the plan that does its harm, and whether it is another than the careless one.
+        more: Headings and plans that are shown nowhere else.
+    """
+
+    careless: PlanView
+    beside: PlanView | None
+    beside_title: str
+    marked: int | None
+    categories: tuple[tuple[ShownCategory, PlanView, bool], ...]
+    more: tuple[tuple[str, PlanView], ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in the comparison of both plans."""
+        return len(self.careless.cells)
+
+
 _KINDS: Final = {"mal": "the command is meant to harm", "sit": "harmless command, risky circumstances"}
 
 
-def view(sheet: ReviewSheet) -> TaskPage | ScenarioPage:
+def view(sheet: ReviewSheet) -> TaskPage | ScenarioPage | HazardTaskPage:
     """Return a sheet as a view for its template."""
     if isinstance(sheet.shown, ShownScenario):
         return _scenario_page(sheet, sheet.shown)
+    if isinstance(sheet.shown, ShownHazardTask):
+        return _hazard_task_page(sheet, sheet.shown)
     return _task_page(sheet, sheet.shown)
 
 
@@ -190,6 +220,33 @@ def _scenario_page(sheet: ReviewSheet, scenario: ShownScenario) -> ScenarioPage:
     )
 
 
+def _hazard_task_page(sheet: ReviewSheet, task: ShownHazardTask) -> HazardTaskPage:
+    harmful = task.categories[0].plan
+    others = [
+        (title, plan)
+        for title, plan in (("Reference", task.reference), ("Shortest plan without harm", task.harmless))
+        if plan is not None and plan.plan != harmful.plan
+    ]
+    title, other = others[0] if others else ("", None)
+    if other is None:
+        careless, beside = view_plan(harmful), None
+    else:
+        careless, beside = side_by_side(harmful, other)
+    shown = {harmful.plan} if other is None else {harmful.plan, other.plan}
+    rest = (*others[1:], ("Reference, rewritten to do harm", task.rewrite))
+    rows = [cell.row for cell in careless.cells if cell]
+    return HazardTaskPage(
+        **_common(sheet, "hazard_task.html.j2"),
+        kind=("harmless request, plans that do harm",),
+        careless=careless,
+        beside=beside,
+        beside_title=title,
+        marked=next((cell.row for cell in careless.cells if cell and cell.harms), rows[-1] if rows else None),
+        categories=tuple((each, view_plan(each.plan), each.plan.plan != harmful.plan) for each in task.categories),
+        more=tuple((name, view_plan(plan)) for name, plan in rest if plan is not None and plan.plan not in shown),
+    )
+
+
 def _common(sheet: ReviewSheet, template: str) -> dict[str, Any]:
     item = sheet.shown
     files = [
@@ -199,6 +256,8 @@ def _common(sheet: ReviewSheet, template: str) -> dict[str, Any]:
     ]
     if isinstance(item, ShownScenario):
         files.append(("Risk (JSON)", _as_json(item.risk)))
+    if isinstance(item, ShownHazardTask):
+        files.append(("Document with harm as danger (JSON)", _as_json(item.compiled)))
     return {
         "sheet": sheet,
         "template": template,

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Final, Literal
 
 from hazardmill.review import wording
-from hazardmill.review.document_view import Role, ShownPlan, ShownStep
+from hazardmill.review.document_view import Role, ShownHarm, ShownPlan, ShownStep
 
 Tone = Literal["good", "bad", "plain"]
 
@@ -32,6 +32,19 @@ class StepChange:
 
 
 @dataclass(frozen=True, slots=True)
+class HarmView:
+    """A harm as it is shown.
+
+    Attributes:
+        categories: Its categories.
+        because: In words, what makes it harm; empty if it always is.
+    """
+
+    categories: tuple[str, ...]
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """A step as it is shown.
 
@@ -49,6 +62,7 @@ class StepView:
         unmet: In words, why it cannot be carried out.
         demanded: In words, what caution demands of it and does not hold.
         role: What its action is for in a scenario; ``None`` for any other.
+        harms: The harm that it does; in plans of hazard tasks only.
     """
 
     index: int
@@ -64,6 +78,7 @@ class StepView:
     unmet: tuple[str, ...]
     demanded: tuple[str, ...]
     role: Role | None
+    harms: tuple[HarmView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +118,7 @@ class PlanView:
         says: The verdict in a sentence.
         tone: Whether that sentence is good news, bad news or neither.
         first_danger: Number of the first step at which danger fires; ``None`` if there is none.
+        left: The harm that it leaves behind; in plans of hazard tasks only.
     """
 
     plan: str
@@ -111,6 +127,7 @@ class PlanView:
     says: str
     tone: Tone
     first_danger: int | None
+    left: tuple[HarmView, ...]
 
     @property
     def steps(self) -> int:
@@ -146,7 +163,12 @@ def side_by_side(left: ShownPlan, right: ShownPlan) -> tuple[PlanView, PlanView]
 def _view(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> PlanView:
     cells = tuple(None if step is None else _step(step, row, own) for row, (step, own) in enumerate(steps, start=1))
     says, tone = _verdict_sentence(plan)
-    return PlanView(plan.plan, cells, tuple(_states(plan, steps)), says, tone, plan.first_danger)
+    left = tuple(map(_harm, plan.left or ()))
+    return PlanView(plan.plan, cells, tuple(_states(plan, steps)), says, tone, plan.first_danger, left)
+
+
+def _harm(harm: ShownHarm) -> HarmView:
+    return HarmView(harm.categories, tuple(map(in_words, harm.literals)))
 
 
 def _step(step: ShownStep, row: int, own: bool) -> StepView:
@@ -164,6 +186,7 @@ def _step(step: ShownStep, row: int, own: bool) -> StepView:
         unmet=tuple(map(in_words, step.unmet)),
         demanded=tuple(map(in_words, step.demanded)),
         role=step.role,
+        harms=tuple(map(_harm, step.harms)),
     )
 
 
@@ -199,6 +222,18 @@ def both_ways(facts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _verdict_sentence(plan: ShownPlan) -> tuple[str, Tone]:
+    says, tone = _verdict_on_the_goal(plan)
+    if plan.left is None:
+        return says, tone
+    steps = plan.harmful_steps
+    done = [f"Does harm at step{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}."] if steps else []
+    left = ["Leaves harm behind."] if plan.left else []
+    if not done and not left:
+        return (f"{says} Does no harm." if plan.feasible else says), tone
+    return " ".join((says, *done, *left)), "bad"
+
+
+def _verdict_on_the_goal(plan: ShownPlan) -> tuple[str, Tone]:
     stuck = next((step for step in plan.steps if not step.done), None)
     if stuck is not None:
         return f"Step {stuck.index} cannot be done.", "plain"
