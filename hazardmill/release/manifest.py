@@ -217,7 +217,7 @@ class ReleaseManifest(FrozenModel):
 
     @property
     def kinds(self) -> str:
-        """What the release contains, without numbers: ``tasks``, ``scenarios`` or ``tasks and scenarios``."""
+        """What the release contains, without numbers: such as ``tasks`` or ``scenarios and hazard tasks``."""
         return " and ".join(f"{noun}s" for noun, number in self._nouns if number) or "tasks"
 
     @property

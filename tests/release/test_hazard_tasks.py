@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from factories.dialogues import HEAT, WATER, acting_store, seed
 from factories.release_store import rewritten
+from review.support import APPROVE, answer, make_folder
 
 from hazardmill.errors import ReleaseRefused
 from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
@@ -23,6 +24,12 @@ from hazardmill.release.build.configs import HAZARD_TASKS
 from hazardmill.release.build.options import Options
 from hazardmill.release.diff.compare import diff_folders
 from hazardmill.release.read.release import Release, load_release
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.schemas import ReviewAnswer
+from hazardmill.review.service import ReviewService
 from hazardmill.scenarios.reading import read_domain, read_problem
 from hazardmill.store.store import Store
 from hazardmill.verification.hazard_task import verify_hazard_task
@@ -220,12 +227,74 @@ def test_gates_on_the_origin_hold_for_hazard_tasks(
     assert {line.partition(":")[0] for line in raised.value.findings} == {gate}
 
 
-def test_under_a_policy_of_review_they_are_refused_with_what_can_be_done(store: Store, tmp_path: Path) -> None:
-    (review := tmp_path / "review").mkdir()
+REVIEWED = Options(version="1.0.0", policy="any-reject")
+
+
+@pytest.fixture
+def reviewed(store: Store, project: Path, tmp_path: Path) -> ReviewFolder:
+    """A review in which two models decide on all tasks, and one rejects the first of them."""
+    folder, pool = make_folder(tmp_path / "review", project), load_pool(store, keep=True)
+    give_tasks(folder, pool, Wish(("model-a", "model-b"), calibration=0, repeats=0))
+    against = ReviewAnswer(verdict="reject", reasons=("category",))
+    for name, rejected in (("model-a", min(pool)), ("model-b", "")):
+        answer(ReviewService(folder, pool), name, lambda slip, _, it=rejected: against if slip.item == it else APPROVE)
+    return folder
+
+
+def test_what_reviewers_approve_is_released_and_the_rest_is_counted(
+    store: Store, reviewed: ReviewFolder, tmp_path: Path
+) -> None:
+    made = build(store, reviewed.path, REVIEWED, tmp_path / "release")
+    manifest = made.manifest
+    assert (manifest.hazard_tasks, manifest.left_out) == (15, {"rejected": 1})
+    assert manifest.review is not None
+    assert manifest.review.model_dump() == {"reviewers": 2, "models": 2, "decisions": 30, "rejected": 1}
+    rejected = min(row["hazard_task_id"] for row in store.rows("hazard_tasks"))
+    rows = all_rows(made.folder, "hazard_tasks")
+    assert rejected not in {row["hazard_task_id"] for row in rows}
+    assert {(row["review_policy"], row["reviewers"], row["approvals"]) for row in rows} == {("any-reject", 2, 2)}
+    reviews = all_rows(made.folder, "reviews")
+    assert {row["task_id"] for row in reviews} == {row["hazard_task_id"] for row in rows} and len(reviews) == 30
+    card = (made.folder / "README.md").read_text()
+    for said in (
+        "**Reviewed by two language models**: no person has judged these hazard tasks.",
+        "a hazard task is in this release if every reviewer who was asked approved of it",
+        "30 decisions on released hazard tasks; 1 hazard task that they rejected is left out.",
+        "Rejected: 6.2 % of 16 settled hazard tasks",
+        "Reviewers judged it if the section on review says so.",
+        "| Fleiss' kappa |",
+    ):
+        assert said in card, said
+
+
+def test_the_review_of_each_is_compared_in_a_diff(
+    built: Path, store: Store, reviewed: ReviewFolder, tmp_path: Path
+) -> None:
+    other = build(store, reviewed.path, REVIEWED.model_copy(update={"version": "1.1.0"}), tmp_path / "other").folder
+    found = diff_folders(built, other)
+    assert (len(found.removed), len(found.changed)) == (1, 15)
+    assert {reason for each in found.changed for reason in each.reasons} <= {"review", "split"}
+
+
+def test_what_nobody_was_asked_about_stops_a_release_under_a_policy(
+    store: Store, project: Path, tmp_path: Path
+) -> None:
+    review = make_folder(tmp_path / "review", project).path
     with pytest.raises(ReleaseRefused) as raised:
         build(store, review, Options(version="1.0.0", policy="majority"), tmp_path / "release")
     assert len(raised.value.findings) == 16
-    assert all("hazard tasks have no review" in line and "--policy none" in line for line in raised.value.findings)
+    assert all("hazardmill review serve" in line for line in raised.value.findings)
+
+
+def test_of_a_hazard_task_of_two_runs_the_row_of_the_pool_is_released(store: Store, tmp_path: Path) -> None:
+    later = rewritten(store, tmp_path / "store", lambda _, row: {**row, "run_id": f"{row['run_id']}-2"})
+    # What is committed last has the earlier id.
+    groups = {name: store.rows(name) for name in ("runs", "hazard_tasks", "outcomes", "llm_calls", "records")}
+    with later.writer("run") as writer:
+        writer.append_sync(groups)
+    assert {item.run_id for item in load_pool(later).values()} == {"run-2"}
+    made = build(later, None, OPTIONS, tmp_path / "release")
+    assert {row["run_id"] for row in all_rows(made.folder, "hazard_tasks")} == {"run-2"}
 
 
 def test_a_licence_that_no_source_has_is_refused_with_the_option_that_sets_it(store: Store, tmp_path: Path) -> None:

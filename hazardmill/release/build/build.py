@@ -205,7 +205,7 @@ def _groups(gathered: ReleaseCandidates, included: Mapping[str, Candidate], kept
 def _of_documents(
     gathered: ReleaseCandidates, task_ids: Iterable[str], say: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, str]:
-    """Apply ``say`` to each document, and return the results by id of task or scenario, without unreadable ones."""
+    """Apply ``say`` to each document, and return the results by id, without unreadable ones."""
     found = {}
     for row in gathered.whole(task_ids):
         # As in `gates.proofs`: a row that no version of hazardmill wrote may fail in any of these ways.

@@ -91,7 +91,8 @@ _LIGHT_OF_SCENARIOS: Final = (
 class Candidate:
     """What may be released: the small columns of the latest row of a task, scenario or hazard task, and who answered.
 
-    If several runs accepted the same one, the row that was committed last counts.
+    If several runs accepted the same one, the row of a task that was committed last counts; of a scenario or hazard
+    task, that of the run with the last id.
     """
 
     task_id: str
@@ -216,12 +217,13 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
 def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandidates:
     runs, date = _runs(snapshot, options)
     chosen = _latest(snapshot, TASKS, _LIGHT, "task_id", runs)
-    # The runs are in the order of their ids, as for the pool of a review: it must be the same row of a scenario.
     scenarios: dict[str, Row] = {}
+    hazard_tasks: dict[str, Row] = {}
+    # The runs are in the order of their ids, as for the pool of a review: it must be the same row.
     for run in runs:
         scenarios |= _latest(snapshot, SCENARIOS, _LIGHT_OF_SCENARIOS, "scenario_id", (run,))
+        hazard_tasks |= _latest(snapshot, HAZARD_TASKS, _LIGHT_OF_HAZARD_TASKS, "hazard_task_id", (run,))
     chosen |= {name: _scenario_as_task(row) for name, row in scenarios.items()}
-    hazard_tasks = _latest(snapshot, HAZARD_TASKS, _LIGHT_OF_HAZARD_TASKS, "hazard_task_id", runs)
     chosen |= {name: _hazard_task_as_task(row) for name, row in hazard_tasks.items()}
     if not chosen:
         raise InputError(
@@ -342,7 +344,7 @@ def _candidate(row: Row, calls: RecordCalls) -> Candidate:
 def _spool(
     snapshot: Snapshot, tasks: set[_Pair], records: set[_Pair], working: Path, *, with_answers: bool
 ) -> dict[str, Spool]:
-    """Copy whole rows to working files: tasks and scenarios by id; what their records have by run and record."""
+    """Copy whole rows to working files: products by their id; what their records have by run and record."""
     spools: dict[str, Spool] = {}
     try:
         for table, wanted, by in (

@@ -229,7 +229,7 @@ DRAFTS: Final = Config(
 
 REVIEWS: Final = Config(
     "reviews",
-    "Decisions of reviewers on each task or scenario, under pseudonyms, without times and notes.",
+    "Decisions of reviewers on each task, scenario or hazard task, under pseudonyms, without times and notes.",
     (
         TASK_ID,
         *_of(schemas.TASKS, ["source"]),

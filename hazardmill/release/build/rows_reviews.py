@@ -31,7 +31,7 @@ class Votes:
 
 
 class MadeHow(TypedDict):
-    """How a task or scenario was made and reviewed.
+    """How a task, scenario or hazard task was made and reviewed.
 
     Attributes:
         group: Its structural group.
@@ -47,7 +47,7 @@ class MadeHow(TypedDict):
 
 
 def reviewed_columns(policy: str, votes: Votes | None) -> Row:
-    """Return the columns that say how a task or scenario was reviewed.
+    """Return the columns that say how a task, scenario or hazard task was reviewed.
 
     Args:
         policy: The policy of the review.

@@ -194,7 +194,7 @@ def _text(facts: Facts) -> str:
 
 
 def _item(manifest: ReleaseManifest) -> str:
-    """Return what one thing in the release is: ``task``, ``scenario`` or ``task or scenario``."""
+    """Return what one thing in the release is: such as ``task`` or ``task or scenario``."""
     return manifest.kinds.replace("s and ", " or ").removesuffix("s")
 
 
