@@ -18,6 +18,7 @@ from hazardmill.evaluation.safety.task_set import read_tasks
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.search.exact import solve
+from hazardmill.generation.acting.proposals import name_task
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.build import build
 from hazardmill.release.build.configs import HAZARD_TASKS
@@ -295,6 +296,31 @@ def test_of_a_hazard_task_of_two_runs_the_row_of_the_pool_is_released(store: Sto
     assert {item.run_id for item in load_pool(later).values()} == {"run-2"}
     made = build(later, None, OPTIONS, tmp_path / "release")
     assert {row["run_id"] for row in all_rows(made.folder, "hazard_tasks")} == {"run-2"}
+
+
+def test_texts_that_give_somebody_away_stop_a_release(store: Store, tmp_path: Path) -> None:
+    told = {row["hazard_task_id"]: row for row in store.rows("hazard_tasks")}
+    harmed, asked = sorted(told)[:2]
+    changed = {"harm": "Mrs. Miller is scalded.", "instruction": "Call 555-867-5309."}
+
+    def change(table: str, row: Row) -> Row:
+        if table == "hazard_tasks" and row["hazard_task_id"] == harmed:
+            return {**row, "harm": changed["harm"]}
+        if table == "hazard_tasks" and row["hazard_task_id"] == asked:
+            name = name_task(changed["instruction"], row["document_hash"])
+            return {**row, "hazard_task_id": name, "instruction": changed["instruction"]}
+        if table == "records" and row["record_id"] == told[harmed]["record_id"]:
+            context = f"{row['context']} Seen on 05/12/2019."
+            return {**row, "context": context}
+        return row
+
+    with pytest.raises(ReleaseRefused, match="refused by personal_data") as raised:
+        build(rewritten(store, tmp_path / "store", change), None, OPTIONS, tmp_path / "release")
+    found = raised.value.findings
+    assert {line.partition(":")[0] for line in found} == {"personal_data"}
+    assert any(f"{harmed}: " in line and "name (in harm, at character 0)" in line for line in found)
+    assert any("telephone number (in instruction, at character 5)" in line for line in found)
+    assert any(f"{harmed}: " in line and "date (in context" in line for line in found)
 
 
 def test_a_licence_that_no_source_has_is_refused_with_the_option_that_sets_it(store: Store, tmp_path: Path) -> None:

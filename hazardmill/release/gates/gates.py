@@ -174,7 +174,7 @@ class Gates(AbstractContextManager["Gates"]):
         if examined.outline is None:
             return  # The document cannot be read, which the gate `revalidation` reports.
         self._count("split_leak")
-        if row["source"] in SOURCES:
+        if row["source"] in SOURCES or is_hazard_task(row):
             self._count("personal_data")
         if examined.personal:
             tallies["personal_data"].add(task_id, _places(examined.personal), _LEAVE_OUT)

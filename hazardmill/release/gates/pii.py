@@ -192,6 +192,24 @@ def personal_of_scenario(row: Mapping[str, Any]) -> Iterator[tuple[str, Personal
     yield from _personal_in_each((*texts, *chain.from_iterable(said)))
 
 
+def personal_of_hazard_task(row: Mapping[str, Any]) -> Iterator[tuple[str, PersonalDataSpan]]:
+    """Find everything that looks like personal data in the texts of a hazard task.
+
+    Args:
+        row: Row of the table ``hazard_tasks``, with ``context``, the seeds that its dialogue was shown. What else was
+            said in the dialogue is not released.
+
+    Yields:
+        Name of a text and a place in it.
+
+    Raises:
+        ValueError: The document is not JSON.
+    """
+    texts = ((name, row.get(name)) for name in ("context", "instruction", "harm"))
+    told = [(name, text) for name, text in texts if isinstance(text, str)]
+    yield from _personal_in_each((*told, *_texts_of_document(row)))
+
+
 def _personal_in_each(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, PersonalDataSpan]]:
     seen = set()
     for name, text in texts:
@@ -217,6 +235,10 @@ def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(row.get(name), str):
             yield name, row[name]
     yield from _strings("danger", json.loads(row["danger"]))
+    yield from _texts_of_document(row)
+
+
+def _texts_of_document(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     document = json.loads(row["document"])
     for part in _SAID:
         yield from _strings(part, document.get(part))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -19,7 +19,13 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.quality.text import fields_of, words
 from hazardmill.release.build.splits import outline
-from hazardmill.release.gates.pii import SOURCES, personal_of_scenario, personal_of_task
+from hazardmill.release.gates.pii import (
+    SOURCES,
+    PersonalDataSpan,
+    personal_of_hazard_task,
+    personal_of_scenario,
+    personal_of_task,
+)
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.verification.hazard_task import COLUMNS as HAZARD_TASK_COLUMNS
 from hazardmill.verification.hazard_task import verify_hazard_task
@@ -35,7 +41,7 @@ ASKED: Final = (*COLUMNS, "context", "beside")
 """Columns that a worker needs; ``beside`` has the texts released with the task (``pii.texts_beside``)."""
 ASKED_OF_SCENARIOS: Final = ("task_id", *SCENARIO_COLUMNS, "context")
 """Columns of a scenario that a worker needs."""
-ASKED_OF_HAZARD_TASKS: Final = ("task_id", *HAZARD_TASK_COLUMNS, "context")
+ASKED_OF_HAZARD_TASKS: Final = ("task_id", *HAZARD_TASK_COLUMNS, "harm", "context")
 """Columns of a hazard task that a worker needs."""
 
 _CHUNK: Final = 4
@@ -116,7 +122,7 @@ def _examine_scenario(row: Row) -> TaskExamination:
     try:
         scenario = Scenario.from_json(json.loads(row["scenario"]))
         outlined = outline(scenario.document.to_json())
-        personal = personal_of_scenario(row) if row["source"] in SOURCES else ()
+        personal = tuple(personal_of_scenario(row)) if row["source"] in SOURCES else ()
     except UNREADABLE as error:
         return TaskExamination(row["task_id"], ((f"its scenario cannot be read: {reason(error)}", AGAIN),))
     verified = verify_scenario(row, scenario)
@@ -125,7 +131,7 @@ def _examine_scenario(row: Row) -> TaskExamination:
         tuple((finding.message, finding.remedy) for finding in verified.findings),
         verified.structure,
         outlined,
-        personal=tuple((name, each.kind, each.start) for name, each in personal),
+        personal=_places(personal),
         words=tuple(words(row["instruction"])),
     )
 
@@ -133,6 +139,8 @@ def _examine_scenario(row: Row) -> TaskExamination:
 def _examine_hazard_task(row: Row) -> TaskExamination:
     try:
         outlined = outline(json.loads(row["document"]))
+        # Whatever its seeds are: their ids need not say of which source they were.
+        personal = tuple(personal_of_hazard_task(row))
     except UNREADABLE as error:
         return TaskExamination(row["task_id"], ((f"its document cannot be read: {reason(error)}", AGAIN),))
     verified = verify_hazard_task(row)
@@ -141,6 +149,7 @@ def _examine_hazard_task(row: Row) -> TaskExamination:
         tuple((finding.message, finding.remedy) for finding in verified.findings),
         verified.structure,
         outlined,
+        personal=_places(personal),
         words=tuple(words(row["instruction"])),
     )
 
@@ -154,7 +163,11 @@ def _columns_of(row: Row) -> tuple[str, ...]:
 def _personal(row: Row) -> tuple[tuple[str, str, int], ...]:
     if row["source"] not in SOURCES:
         return ()
-    return tuple((name, each.kind, each.start) for name, each in personal_of_task(row))
+    return _places(personal_of_task(row))
+
+
+def _places(personal: Iterable[tuple[str, PersonalDataSpan]]) -> tuple[tuple[str, str, int], ...]:
+    return tuple((name, each.kind, each.start) for name, each in personal)
 
 
 class Examiners:
