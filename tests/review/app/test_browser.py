@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,8 +25,9 @@ from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.store.store import Store
 
-from ..support import make_folder, make_scenario_store, make_store
+from ..support import make_folder, make_store, scenario_rows, write
 from .server import Server
 
 if TYPE_CHECKING:
@@ -534,21 +536,25 @@ def test_pages_can_be_used_by_everybody(browser, standing, width, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_scenarios_are_decided_by_keyboard(browser, tmp_path, project, scheme):
-    store = make_scenario_store(tmp_path / "store")
+def test_scenarios_and_hazard_tasks_are_decided_by_keyboard(acting, browser, tmp_path, project, scheme):
+    store = Store.open(shutil.copytree(acting.path, tmp_path / "store"))
+    write(store, scenario_rows(1, "mal"), scenario_rows(2))
     pool = load_pool(store)
     review = make_folder(tmp_path / "review", project)
     give_tasks(review, pool, Wish(("ada",), per_task=1, calibration=0, repeats=0))
     kinds = {slip.id: pool[slip.item].rubric_kind for slip in review.slips()}
     # The second reason of each kind.
-    reasons = {"task": "completeness", "mal": "no_harm", "sit": "risk"}
+    reasons = {"task": "completeness", "mal": "no_harm", "sit": "risk", "hazard_task": "completeness"}
     looked_at: set[str] = set()
     for server in serving(tmp_path, review, store.path):
         ada = Reviewer.arrives(browser, server, "ada", color_scheme=scheme)
         for _ in kinds:
             kind = kinds[ada.slip]
-            # The page opens at the step that does the harm, or at which caution was left out.
-            assert ada.page.locator("[aria-current] .alarm, [aria-current] .chip.hazardous").count() == 1
+            # The page opens at the step that does the harm, or at which caution was left out; harm that is left behind
+            # stands under the last one.
+            harm = ".left .alarm" if kind == "hazard_task" else "[aria-current] .alarm, [aria-current] .chip.hazardous"
+            assert ada.page.locator("[aria-current]").count() >= 1
+            assert ada.page.locator(harm).count() == 1 or (kind == "hazard_task" and ada.page.locator(harm).count() > 0)
             for width in (390, 1280) if kind not in looked_at else ():
                 ada.page.set_viewport_size({"width": width, "height": 800})
                 check_page(ada.page, f"{kind}-{width}-{scheme}")
