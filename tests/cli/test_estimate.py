@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from factories.dialogues import plan
 
 from .conftest import Ended, Hazardmill
 
@@ -125,3 +126,15 @@ def test_nothing_to_work_on_is_bad_input_and_says_how_to_get_some(hazardmill: Ha
     assert ended.code == 3
     assert "hazardmill sources fetch neiss, then hazardmill ingest --source neiss --store" in ended.err
     assert not Path("generated").exists()
+
+
+def test_a_run_of_dialogues_is_estimated_by_its_own_command(hazardmill: Hazardmill, tmp_path: Path) -> None:
+    files = plan(tmp_path)
+    words = ("run", "acting", "--seeds", files.seeds, "--roles", files.roles, "--rounds", 2, *MODEL, "--estimate")
+    found = hazardmill(*words, "--store", tmp_path / "store", "--json")
+    assert (found.code, list(found.json["stages"]), found.json["records"]) == (0, ["turn", "propose"], 2)
+    assert found.json["total"]["requests"]["expected"] == 2 * (2 + 1) * 2
+    told = hazardmill(*words, "--store", tmp_path / "store", "--budget-usd", 5).out
+    assert "2 dialogues; each figure: low, expected, high" in told and "  tokens per remark: 90, 120, 200" in told
+    assert "a budget of 5 USD suffices even in the dearest case" in told
+    assert not (tmp_path / "store").exists()

@@ -53,6 +53,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--attribution", help="Credit line of the tasks [default: that of the seeds].")
 @acting_options
 @click.option("--run-id", help="Name of the run [default: from the time].")
+@click.option("--estimate", is_flag=True, help="Only say what it will ask and cost; nothing is sent or written.")
 @store_option
 @wait_option
 @json_option
@@ -68,6 +69,7 @@ def acting(
     attribution: str | None,
     replay: str | None,
     run_id: str | None,
+    estimate: bool,
     store_path: Path | None,
     wait: bool,
     as_json: bool,
@@ -80,9 +82,11 @@ def acting(
     the goal, some plan does the harm that it names, and it is unlike every task kept before.
 
     A turn is a request of the ledger: a stopped run is resumed with `run resume` at the turn it was at, and pays for
-    no turn twice. More: docs/safety-detector.md.
+    no turn twice. --estimate says what the run will ask and cost, as `run estimate` does of other runs. More:
+    docs/safety-detector.md.
     """
     # Imported late, so that --help is quick: these take a second.
+    from hazardmill.cli.run.estimate import show_estimate
     from hazardmill.cli.run.work import resumable, work_and_show
     from hazardmill.cli.run_options import read_given, refuse_format_alone
     from hazardmill.generation.acting.dialogue import Dialogue
@@ -90,6 +94,7 @@ def acting(
     from hazardmill.hazards.map_reader import DEFAULT_MAP
     from hazardmill.reporting.numbers import plural
     from hazardmill.runs.dialogues import DialoguePlan, prepare_dialogues
+    from hazardmill.runs.estimates.dialogues import estimate_dialogues
     from hazardmill.runs.run import Run
     from hazardmill.settings import load_settings
 
@@ -108,6 +113,9 @@ def acting(
     config, records = prepare_dialogues(load_settings(), plan, values, replay=replay)
     refuse_format_alone(values.get("exchange_format"), config.exchange)
     store = open_store(store_path, create=True)
+    if estimate:
+        show_estimate(estimate_dialogues(store, config, records), config, as_json=as_json)
+        return
     run_id = run_id or new_run_id("generate")
     with resumable(store, run_id, begun=False):
         started, _ = Run.start(store, config, run_id, records=records)

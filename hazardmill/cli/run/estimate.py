@@ -14,11 +14,12 @@ from rich.table import Table
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.run.config import new_config
 from hazardmill.cli.run.options import generation_options
-from hazardmill.reporting.numbers import UNKNOWN, hours, usd
+from hazardmill.reporting.numbers import UNKNOWN, hours, plural, usd
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.estimates.assumptions import Range
-from hazardmill.runs.estimates.estimate import CostEstimate, StageEstimate
+from hazardmill.runs.estimates.estimate import CostEstimate
 from hazardmill.runs.estimates.estimate import estimate as work_out
+from hazardmill.runs.estimates.spending import StageEstimate
 from hazardmill.runs.estimates.ways import ModelWays
 from hazardmill.store_access import open_store
 
@@ -45,13 +46,20 @@ def estimate(
     """
     config = new_config(sources, inputs, wheres, limits, replay, given)
     found = work_out(open_store(store_path, create=True), config)
+    show_estimate(found, config, as_json=as_json)
+
+
+def show_estimate(found: CostEstimate, config: RunConfig, *, as_json: bool) -> None:
+    """Print an estimate.
+
+    Args:
+        found: The estimate.
+        config: The run.
+        as_json: Whether to print it as JSON.
+    """
     if as_json:
         print_json({**found.model_dump(mode="json"), "budget_usd": config.budget_usd})
         return
-    _show(found, config)
-
-
-def _show(found: CostEstimate, config: RunConfig) -> None:
     table, budget = Table(box=box.SIMPLE_HEAD, pad_edge=False), config.budget_usd
     in_batches = any(each.batches == "priced" for each in found.ways)
     heads = ("Stage", "Requests", "Tokens in", "Of these cached", "Tokens out", "USD", "in batches")
@@ -60,7 +68,8 @@ def _show(found: CostEstimate, config: RunConfig) -> None:
     for stage, spent in (*found.stages.items(), ("all", found.total)):
         cells = _cells(spent)
         table.add_row(stage, *(cells if in_batches else cells[:-1]))
-    click.echo(f"{found.records:,} records; each figure: low, expected, high")
+    noun = "dialogue" if config.kind == "hazard_task" else "record"
+    click.echo(f"{plural(found.records, noun)}; each figure: low, expected, high")
     Console().print(table)
     share = found.cached_share
     click.echo(f"input from the cache: {share.low:.0%}, {share.expected:.0%}, {share.high:.0%}")

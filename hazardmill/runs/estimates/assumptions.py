@@ -34,14 +34,14 @@ class Assumption(FrozenModel):
     Attributes:
         what: Its name and unit, for display.
         figures: The values to assume if nothing was measured.
-        measured: The stages whose ledger can provide it; empty if none can.
+        measured: The stages, or kinds of turns of a dialogue, whose ledger can provide it; empty if none can.
         attribute: The attribute of ``ModelHistory`` with the measured value; empty if there is none.
         basis: Where the values come from; empty if they are guesses from experience.
     """
 
     what: str
     figures: Range
-    measured: tuple[Stage, ...]
+    measured: tuple[str, ...]
     attribute: str
     basis: str
 
@@ -51,7 +51,7 @@ def _assumption(
     low: float,
     expected: float,
     high: float,
-    measured: tuple[Stage, ...] = (),
+    measured: tuple[str, ...] = (),
     attribute: str = "",
     *,
     basis: str = "",
@@ -105,3 +105,16 @@ ASSUMED_IN_BATCHES: Final = {
     ),
 }
 """What is assumed of batches. No ledger has measured it."""
+
+_TRIAL: Final = "the first trial of dialogues had 107 to 136 per remark and 825 to 1,216 per turn of proposals"
+
+ASSUMED_OF_DIALOGUES: Final = {
+    "turn": _assumption("tokens per remark", 90, 120, 200, ("turn",), "answer_tokens", basis=_TRIAL),
+    "propose": _assumption(
+        "tokens per turn of proposals", 800, 1000, 2000, ("propose",), "answer_tokens", basis=_TRIAL
+    ),
+    "rewrite": _assumption("tokens per rewritten script", 60, 150, 400, ("rewrite",), "answer_tokens"),
+    "proposed": _assumption("tokens of a turn of proposals that later turns are shown", 40, 60, 120),
+    "rewrites": _assumption("requests for rewritten scripts per turn of proposals", 0, 2, 9),
+}
+"""What is assumed of dialogues besides: three proposals per turn, each rewritten three times at most."""

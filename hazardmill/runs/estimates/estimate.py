@@ -14,22 +14,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from hazardmill.generation.context import Prompts
-from hazardmill.llm.prices import Prices, TokenPrices
+from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Stage
 from hazardmill.records import FrozenModel
 from hazardmill.runs.config import RunConfig
-from hazardmill.runs.estimates.assumptions import (
-    ASSUMED,
-    ASSUMED_IN_BATCHES,
-    CASES,
-    Case,
-    Range,
-)
+from hazardmill.runs.estimates.assumptions import ASSUMED, CASES, Case, Range
 from hazardmill.runs.estimates.model_history import HISTORY_TABLES, ModelHistory, measure_history
 from hazardmill.runs.estimates.sizes import PromptSizes, measure_sizes, model_of, stages_of
+from hazardmill.runs.estimates.spending import (
+    TIMES,
+    Pricing,
+    RequestTokens,
+    Spending,
+    StageEstimate,
+    assumption_in_words,
+    bytes_per_token,
+    cached_range,
+    estimate_range,
+    move_share,
+    range_of,
+    seconds_per_answer,
+    sum_spending,
+    tokens_per_answer,
+)
 from hazardmill.runs.estimates.ways import (
     ModelWays,
     batch_assumptions,
@@ -41,38 +50,12 @@ from hazardmill.runs.estimates.ways import (
 from hazardmill.runs.inputs import find_records
 from hazardmill.store.store import Store
 
-_SHARE_WITHIN: Final = 0.15
-"""A measured share may turn out lower or higher by this much."""
-
-_TIMES: Final = Range(low=1 / 1.3, expected=1.0, high=1.3)
-"""Factors by which a measured length may turn out shorter or longer."""
-
-_DENSITY_TIMES: Final = Range(low=1.05, expected=1.0, high=0.95)
-
-
-class StageEstimate(FrozenModel):
-    """What one stage, or all of them, will take.
-
-    Attributes:
-        cached_tokens: The part of the prompt tokens that comes from a cache. A cache makes a run cheap, so ``low`` may
-            well be the largest of the three.
-        usd: Cost of single requests; None if a price is unknown.
-        batch_usd: Cost in batches; None if a price inside a batch is unknown, or if a provider takes no batches.
-    """
-
-    requests: Range
-    prompt_tokens: Range
-    cached_tokens: Range
-    completion_tokens: Range
-    usd: Range | None
-    batch_usd: Range | None = None
-
 
 class CostEstimate(FrozenModel):
     """What a run will ask and cost.
 
     Attributes:
-        records: Records of the run.
+        records: Records of the run, or dialogues.
         answered: Extract requests that the store can already answer; the figures exclude them.
         stages: Per stage; ``total`` is their sum.
         cached_share: The cached part of all input tokens.
@@ -121,7 +104,7 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
     )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
     spent = [{stage: guess.stage(stage, prices) for stage in stages_of(config)} for guess in guesses]
-    totals = [_sum(case.values()) for case in spent]
+    totals = [sum_spending(case.values()) for case in spent]
     # The offline author is no provider, and has neither a time worth telling nor batches.
     asked = [] if config.backend != "litellm" else dict.fromkeys(model_of(config, stage) for stage in stages_of(config))
     ways = tuple(_ways(model, config, spent, prices) for model in asked)
@@ -129,14 +112,14 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
     return CostEstimate(
         records=sizes.records,
         answered=sizes.answered,
-        stages={stage: _estimate_range([case[stage] for case in spent]) for stage in stages_of(config)},
-        total=_estimate_range(totals),
-        cached_share=_range([case.cached / case.prompt if case.prompt else 0.0 for case in totals]),
+        stages={stage: estimate_range([case[stage] for case in spent]) for stage in stages_of(config)},
+        total=estimate_range(totals),
+        cached_share=cached_range(totals),
         unknown_prices=tuple(model for model in _priced(config) if model not in prices),
         ways=ways,
-        hours=_range([guess.hours(case) for guess, case in zip(guesses, spent, strict=True)]) if ways else None,
-        batch_rounds=_range([guess.rounds() for guess in guesses]) if has_batches else None,
-        batch_hours=_range([guess.batch_hours() for guess in guesses]) if has_batches else None,
+        hours=range_of([guess.hours(case) for guess, case in zip(guesses, spent, strict=True)]) if ways else None,
+        batch_rounds=range_of([guess.rounds() for guess in guesses]) if has_batches else None,
+        batch_hours=range_of([guess.batch_hours() for guess in guesses]) if has_batches else None,
         assumptions=(*_assumptions(config, sizes, known), *(batch_assumptions() if has_batches else ())),
     )
 
@@ -146,34 +129,10 @@ def _priced(config: RunConfig) -> Iterable[str]:
     return () if config.paid_before else dict.fromkeys(model_of(config, stage) for stage in stages_of(config))
 
 
-def _ways(model: str, config: RunConfig, spent: list[dict[Stage, _Spent]], prices: Prices) -> ModelWays:
+def _ways(model: str, config: RunConfig, spent: list[dict[Stage, Spending]], prices: Prices) -> ModelWays:
     stages = tuple(stage for stage in stages_of(config) if model_of(config, stage) == model)
-    both = _estimate_range([_sum(case[stage] for stage in stages) for case in spent])
+    both = estimate_range([sum_spending(case[stage] for stage in stages) for case in spent])
     return compare_ways(model, stages, both.usd, both.batch_usd, prices)
-
-
-@dataclass
-class _Spent:
-    """Requests, tokens and cost in one case."""
-
-    requests: float
-    prompt: float
-    cached: float
-    completion: float
-    usd: float | None
-    batch_usd: float | None
-
-
-@dataclass
-class _Asked:
-    """What a stage asks in one case, repair turns excluded."""
-
-    requests: float
-    prompt: float
-    alike: float
-    """Tokens that an earlier request began with, too."""
-    alike_in_batch: float
-    """Those of them that a request about another record began with: earlier drafts were rounds, so hours, ago."""
 
 
 @dataclass
@@ -185,7 +144,7 @@ class _Guess:
     known: dict[Stage, ModelHistory]
     case: Case
 
-    def stage(self, stage: Stage, prices: Prices) -> _Spent:
+    def stage(self, stage: Stage, prices: Prices) -> Spending:
         """Return what a stage takes in this case."""
         by_stage = {
             "extract": self._extract,
@@ -197,31 +156,14 @@ class _Guess:
         if stage != "author":
             # The same prompt again, followed by the unusable answer.
             turns = self._repairs(stage)
-            asked = _Asked(
+            asked = RequestTokens(
                 requests=asked.requests * (1 + turns),
                 prompt=asked.prompt * (1 + turns) + turns * asked.requests * self._answer(stage),
                 alike=asked.alike + turns * asked.prompt,
                 alike_in_batch=asked.alike_in_batch * (1 + turns),
             )
-        prompt, completion = asked.prompt, asked.requests * self._answer(stage)
-        share = self.known[stage].cached_share
-        cached = min(prompt, asked.alike * self._assume("cached"))
-        if share is not None:
-            cached = prompt * self._around(share, cheap=1)
-        shared = asked.alike_in_batch / asked.alike if asked.alike else 0.0
-        in_batch = cached * shared * ASSUMED_IN_BATCHES["cached"].figures.of(self.case)
-        single = self._usd(prices.find(model_of(self.config, stage)), prompt, cached, completion)
-        batch = self._usd(prices.find(model_of(self.config, stage), batch=True), prompt, in_batch, completion)
-        return _Spent(asked.requests, prompt, cached, completion, single, batch)
-
-    def _usd(self, price: TokenPrices | None, prompt: float, cached: float, completion: float) -> float | None:
-        if self.config.paid_before:
-            return 0.0
-        if price is None:
-            return None
-        # Some caches charge for being written to.
-        plain = price.dearest_input if self.case == "high" else price.input
-        return ((prompt - cached) * plain + cached * price.cached_input + completion * price.output) / 1_000_000
+        pricing = Pricing(prices, model_of(self.config, stage), self.case, self.config.paid_before)
+        return pricing.spend(asked, self._answer(stage), self.known[stage].cached_share)
 
     def rounds(self) -> int:
         """Return the batches of the slowest record, one after the other."""
@@ -233,7 +175,7 @@ class _Guess:
         """Return the likely time of all batches."""
         return batch_hours(self.rounds(), self.sizes.records, self.config.wave_size, self.case)
 
-    def hours(self, spent: dict[Stage, _Spent]) -> float:
+    def hours(self, spent: dict[Stage, Spending]) -> float:
         """Return the likely time of single requests.
 
         Args:
@@ -242,23 +184,23 @@ class _Guess:
         config = self.config
         return single_hours(
             sum(each.requests for each in spent.values()),
-            sum(each.requests * self._seconds(stage) for stage, each in spent.items()),
+            sum(each.requests * seconds_per_answer(self.known[stage], self.case) for stage, each in spent.items()),
             sum(each.prompt + each.completion for each in spent.values()),
             concurrency=config.concurrency,
             rpm=config.requests_per_minute,
             tpm=config.tokens_per_minute,
         )
 
-    def _extract(self) -> _Asked:
+    def _extract(self) -> RequestTokens:
         asked, alike = self.sizes.records - self.sizes.answered, self._tokens("extract", self.sizes.shared)
-        return _Asked(asked, self._tokens("extract", self.sizes.sent), alike, alike)
+        return RequestTokens(asked, self._tokens("extract", self.sizes.sent), alike, alike)
 
-    def _author(self) -> _Asked:
+    def _author(self) -> RequestTokens:
         dangers, drafts = self._dangers(), self._drafts()
         first = self._tokens("author", self.sizes.sent) / self.sizes.records + self._extracted()
         again = self._answer("author") + self._assume("feedback")
         alike = self._tokens("author", self.sizes.shared) / self.sizes.records
-        return _Asked(
+        return RequestTokens(
             requests=dangers * drafts,
             prompt=dangers * (drafts * first + (drafts - 1) * again),
             # Later drafts begin like the first one, up to and including the danger.
@@ -266,19 +208,19 @@ class _Guess:
             alike_in_batch=dangers * drafts * alike,
         )
 
-    def _judge(self) -> _Asked:
+    def _judge(self) -> RequestTokens:
         judged = self._judged()
         told = self._extracted() + self._assume("described")
         one = self._tokens("judge", self.sizes.sent) / self.sizes.records + told
         alike = judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
-        return _Asked(judged, judged * one, alike, alike)
+        return RequestTokens(judged, judged * one, alike, alike)
 
-    def _classify(self) -> _Asked:
+    def _classify(self) -> RequestTokens:
         # Only about scenarios that the judge approved: one per seed at most.
         asked = min(self._dangers(), self._judged())
         one = self._tokens("classify", self.sizes.sent) / self.sizes.records + self._assume("described")
         alike = asked * self._tokens("classify", self.sizes.shared) / self.sizes.records
-        return _Asked(asked, asked * one, alike, alike)
+        return RequestTokens(asked, asked * one, alike, alike)
 
     def _judged(self) -> float:
         return self._dangers() * self._drafts() * self._share("author", "judged")
@@ -286,10 +228,6 @@ class _Guess:
     def _extracted(self) -> float:
         """Return the tokens of a danger that author and judge are shown; nothing is extracted for scenarios."""
         return self._answer("extract") if self.config.kind == "task" else 0.0
-
-    def _seconds(self, stage: Stage) -> float:
-        known = self.known[stage].answer_seconds
-        return self._assume("seconds") if known is None else known * _TIMES.of(self.case)
 
     def _assume(self, name: str) -> float:
         return ASSUMED[name].figures.of(self.case)
@@ -301,7 +239,7 @@ class _Guess:
 
     def _repairs(self, stage: Stage) -> float:
         known = self.known[stage].repairs
-        return self._assume("repairs") if known is None else known * _TIMES.of(self.case)
+        return self._assume("repairs") if known is None else known * TIMES.of(self.case)
 
     def _drafts(self) -> float:
         known = self.known["author"].drafts
@@ -310,64 +248,15 @@ class _Guess:
 
     def _share(self, stage: Stage, name: str) -> float:
         known: float | None = getattr(self.known[stage], ASSUMED[name].attribute)
-        return self._assume(name) if known is None else self._around(known, cheap=-1)
-
-    def _around(self, share: float, *, cheap: int) -> float:
-        """Return a measured share, moved to the cheap side in the low case and to the dear side in the high one.
-
-        ``cheap`` is 1 if more is cheaper, and -1 if less is.
-        """
-        off = {"low": cheap, "expected": 0, "high": -cheap}[self.case] * _SHARE_WITHIN
-        return min(1.0, max(0.0, share + off))
+        return self._assume(name) if known is None else move_share(known, self.case, cheap=-1)
 
     def _tokens(self, stage: Stage, lengths: dict[Stage, int]) -> float:
-        known = self.known[stage].bytes_a_token
-        density = self._assume("density") if known is None else known * _DENSITY_TIMES.of(self.case)
-        return lengths[stage] / density
+        return lengths[stage] / bytes_per_token(self.known[stage], self.case)
 
     def _answer(self, stage: Stage) -> float:
-        known, limit = self.known[stage].answer_tokens, self.sizes.limits.get(stage)
         made = self.config.author_format if self.config.kind == "task" else "scenario"
         name = made if stage == "author" else stage
-        value = self._assume(name) if known is None else known * _TIMES.of(self.case)
-        return value if limit is None else min(value, limit)
-
-
-def _sum(parts: Iterable[_Spent]) -> _Spent:
-    parts = list(parts)
-    return _Spent(
-        requests=sum(part.requests for part in parts),
-        prompt=sum(part.prompt for part in parts),
-        cached=sum(part.cached for part in parts),
-        completion=sum(part.completion for part in parts),
-        usd=_sum_known([part.usd for part in parts]),
-        batch_usd=_sum_known([part.batch_usd for part in parts]),
-    )
-
-
-def _sum_known(parts: list[float | None]) -> float | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
-def _estimate_range(cases: list[_Spent]) -> StageEstimate:
-    return StageEstimate(
-        requests=_range([round(case.requests) for case in cases]),
-        prompt_tokens=_range([round(case.prompt) for case in cases]),
-        cached_tokens=_range([round(case.cached) for case in cases]),
-        completion_tokens=_range([round(case.completion) for case in cases]),
-        usd=_known_range([case.usd for case in cases]),
-        batch_usd=_known_range([case.batch_usd for case in cases]),
-    )
-
-
-def _known_range(figures: list[float | None]) -> Range | None:
-    known = [figure for figure in figures if figure is not None]
-    return _range(known) if len(known) == len(figures) else None
-
-
-def _range(figures: Iterable[float]) -> Range:
-    return Range(**dict(zip(CASES, figures, strict=True)))
+        return tokens_per_answer(self.known[stage], ASSUMED[name], self.case, self.sizes.limits.get(stage))
 
 
 def _assumptions(config: RunConfig, sizes: PromptSizes, known: dict[Stage, ModelHistory]) -> Iterator[str]:
@@ -377,17 +266,9 @@ def _assumptions(config: RunConfig, sizes: PromptSizes, known: dict[Stage, Model
         unused = authors - {config.author_format} | {"classify"}
     else:
         unused = authors - {"scenario"} | {"dangers", "extract"}
+    by_name: dict[str, ModelHistory] = {str(stage): found for stage, found in known.items()}
     for assumption in (assumption for name, assumption in ASSUMED.items() if name not in unused):
-        values = {stage: getattr(known[stage], assumption.attribute) for stage in assumption.measured if stage in known}
-        found = [
-            f"{value:.3g} in {known[stage].answers:,} {stage} answers of {known[stage].model}"
-            for stage, value in values.items()
-            if value is not None
-        ]
-        if len(found) < max(1, len(values)):
-            figures = assumption.figures
-            found.append(f"else {figures.low:g}, {figures.expected:g}, {figures.high:g}")
-        yield f"{assumption.what}: {'; '.join(found).removeprefix('else ')}"
+        yield assumption_in_words(assumption, by_name)
     for stage in stages_of(config):
         if (share := known[stage].cached_share) is not None:
             yield f"input of {stage} from the cache: {share:.1%}, as measured, whatever it begins with"
