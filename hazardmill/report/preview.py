@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from hazardmill.generation.acting.refine import TurnAttempt
 from hazardmill.generation.extract import ExtractResult
 from hazardmill.generation.refine import DraftAttempt, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL, Answer
@@ -101,6 +102,35 @@ class Preview:
     def _show_waiting(self) -> None:
         for text in self._waiting.pop(self._left[0], ()) if self._left else ():
             self._show(text)
+
+
+class DialoguePreview(Preview):
+    """A watch of a run of dialogues that shows each turn as soon as it is done."""
+
+    def on_draft(self, record: Record, attempt: DraftAttempt) -> None:
+        """Show a turn: who spoke, what was said or proposed, and what the checks found.
+
+        Whether a task is like an earlier one is decided when its dialogue ends.
+        """
+        assert isinstance(attempt, TurnAttempt) and attempt.turn is not None, "a dialogue has turns only"
+        page, turn = Lines(self._width), attempt.turn
+        does = "rewrites a script" if turn.rewrites is not None else "proposes tasks"
+        page.head(f"TURN {turn.number}", f"{turn.role.name} {does if turn.round is None else f'in round {turn.round}'}")
+        _write_who(page, attempt.answers)
+        if turn.round is not None and attempt.said is not None:
+            page.line(attempt.said, 2, 2)
+        for number, proposal in enumerate(attempt.proposals, 1):
+            page.line(f"{number}. {proposal.instruction or 'cannot be read'}", 2, 5)
+            if proposal.task is not None:
+                page.field("categories", ", ".join(proposal.task.categories))
+                page.field("reference", proposal.task.reference)
+                page.field("without harm", proposal.task.harmless_plan or UNKNOWN)
+        if attempt.rewrite is not None:
+            page.field("script", attempt.rewrite)
+        page.line("checks")
+        for check in attempt.draft.checks:
+            write_check(page, check)
+        self._say(record.record_id, page)
 
 
 def _write_who(page: Lines, answers: Sequence[Answer]) -> None:

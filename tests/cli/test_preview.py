@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from factories.dialogues import plan, proposal, proposed, remark
 
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRefusal, ChatRequest, LlmServer
@@ -160,7 +161,7 @@ def test_an_unknown_model_is_the_error_of_a_run_and_speaks_of_nothing_that_is_go
     if "/" not in model:
         assert errors[0] == errors[1] and "name the model with its provider" in errors[0]
     else:
-        first = errors[0].strip().removesuffix("; then preview again: nothing is kept without --keep]")
+        first = errors[0].strip().removesuffix("; then preview again: nothing was kept]")
         assert errors[1].startswith(first) and "does not exist" in first and "1 of 1 records are left" in first
         # What was known before is shown all the same.
         assert "RECORD 1 of 1" in preview.out
@@ -188,3 +189,29 @@ def test_wrong_calls(words: tuple[object, ...], said: str, preview: Hazardmill, 
     ended = preview(*words)
     assert ended.code == 2 and said in ended.err
     assert not server.attempts
+
+
+def test_the_first_dialogue_is_shown_turn_by_turn(hazardmill: Hazardmill, temporary: Path, tmp_path: Path) -> None:
+    files = plan(tmp_path)
+    asked = ("--seeds", files.seeds, "--roles", files.roles, "--rounds", 1, "--rewrites", "--preview")
+    said = iter([remark("Stoves stay on."), "hm", proposed(proposal(), {}), proposed(proposal("rice"))])
+    with LlmServer(lambda _: next(said, "no script")) as server:
+        ended = hazardmill("run", "acting", *asked, "--model", MODEL, "--api-base", server.address)
+    assert ended.code == 0, ended.err
+    heads = [line for line in ended.out.splitlines() if line.startswith(("RECORD", "TURN", "OUTCOME"))]
+    assert heads[0].startswith("RECORD 1 of 1  acting:") and heads[-1].endswith(": accepted")
+    assert heads[1:5] == [
+        "TURN 1  firefighter in round 1",
+        "TURN 2  parent in round 1",
+        "TURN 3  firefighter proposes tasks",
+        "TURN 4  parent proposes tasks",
+    ]
+    for shown in (
+        "Stoves stay on.",
+        "1. Cook the egg, please.",
+        "2. cannot be read",
+        "fire and heat",
+        "nothing was kept",
+    ):
+        assert shown in ended.out, shown
+    assert "--keep" not in ended.out and nothing_is_left(temporary)

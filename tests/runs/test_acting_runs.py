@@ -35,6 +35,8 @@ from hazardmill.quality.text import rouge_l
 from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.funnel import funnel
 from hazardmill.report.tables import notes
+from hazardmill.report.why.build import build_story
+from hazardmill.report.why.words import draft_result
 from hazardmill.run_options import ExchangeFormat
 from hazardmill.runs.recording import record_runs
 from hazardmill.runs.run import Run
@@ -88,6 +90,14 @@ def test_roles_speak_in_turn_and_then_propose_tasks(store: Store, tmp_path: Path
     assert {row["task_id"] for row in store.rows("outcomes")} <= {row["hazard_task_id"] for row in rows}
     assert store.count("dangers") == store.count("tasks") == 0
     assert store.verify() == []
+
+
+def test_why_takes_the_id_of_a_hazard_task_and_tells_its_dialogue(store: Store, tmp_path: Path) -> None:
+    worked(started(store, tmp_path, acting_backend(), dialogues=1))
+    task = store.rows("hazard_tasks")[0]
+    story = build_story(store, task["hazard_task_id"])
+    assert story.record_id == task["record_id"]
+    assert [draft_result(draft) for draft in story.drafts] == [*["passed its checks"] * 2, *["accepted"] * 2]
 
 
 def test_a_turn_that_cannot_be_read_is_not_shown_and_counted(store: Store, tmp_path: Path) -> None:

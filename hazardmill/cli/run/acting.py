@@ -54,6 +54,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @acting_options
 @click.option("--run-id", help="Name of the run [default: from the time].")
 @click.option("--estimate", is_flag=True, help="Only say what it will ask and cost; nothing is sent or written.")
+@click.option("--preview", is_flag=True, help="Only hold the first dialogue, and show each turn; nothing is kept.")
 @store_option
 @wait_option
 @json_option
@@ -70,6 +71,7 @@ def acting(
     replay: str | None,
     run_id: str | None,
     estimate: bool,
+    preview: bool,
     store_path: Path | None,
     wait: bool,
     as_json: bool,
@@ -82,11 +84,12 @@ def acting(
     the goal, some plan does the harm that it names, and it is unlike every task kept before.
 
     A turn is a request of the ledger: a stopped run is resumed with `run resume` at the turn it was at, and pays for
-    no turn twice. --estimate says what the run will ask and cost, as `run estimate` does of other runs. More:
-    docs/safety-detector.md.
-    """
+    no turn twice. --estimate says what the run will ask and cost, as `run estimate` does of other runs, and --preview
+    shows its first dialogue, turn by turn; that costs money as in a real run. More: docs/safety-detector.md.
+    """  # noqa: DOC501  # the docstring is the command's help
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.estimate import show_estimate
+    from hazardmill.cli.run.preview import empty_store, preview_run
     from hazardmill.cli.run.work import resumable, work_and_show
     from hazardmill.cli.run_options import read_given, refuse_format_alone
     from hazardmill.generation.acting.dialogue import Dialogue
@@ -109,12 +112,22 @@ def acting(
         licence=licence,
         attribution=attribution,
     )
+    if estimate and preview:
+        raise click.UsageError("--estimate and --preview cannot be combined")
     values = read_given(given)
+    if preview:
+        # Whatever the settings say: nobody would look for the answers to a batch again.
+        values |= {"batch": False, "exchange": None, "budget_id": None}
     config, records = prepare_dialogues(load_settings(), plan, values, replay=replay)
     refuse_format_alone(values.get("exchange_format"), config.exchange)
     store = open_store(store_path, create=True)
     if estimate:
         show_estimate(estimate_dialogues(store, config, records), config, as_json=as_json)
+        return
+    if preview:
+        config = config.model_copy(update={"exchange": None})
+        with empty_store(store, config) as (place, changed):
+            preview_run(place, changed, new_run_id("preview"), kept=False, as_json=as_json, records=records[:1])
         return
     run_id = run_id or new_run_id("generate")
     with resumable(store, run_id, begun=False):

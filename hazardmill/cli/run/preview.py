@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -20,8 +20,9 @@ from hazardmill.cli.run.options import preview_options
 from hazardmill.cli.run.work import resumable, show_spent, warn_unrecorded
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
 from hazardmill.ingest.intake import shelve
+from hazardmill.records import Record
 from hazardmill.report.cost import COST_TABLES, cost
-from hazardmill.report.preview import Preview
+from hazardmill.report.preview import DialoguePreview, Preview
 from hazardmill.report.why.build import build_story
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.inputs import find_records, records_of
@@ -30,7 +31,7 @@ from hazardmill.store.run_ids import new_run_id
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
-_AGAIN: Final = "then preview again: nothing is kept without --keep"
+_AGAIN: Final = "then preview again: nothing was kept"
 
 
 @click.command(epilog="Example: hazardmill run preview --source neiss --input neiss2019.tsv --model openai/gpt-4o-mini")
@@ -72,14 +73,14 @@ def preview(
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
     if keep:
         with resumable(place, run_id, begun=False):
-            _preview(place, config, run_id, kept=True, as_json=as_json)
+            preview_run(place, config, run_id, kept=True, as_json=as_json)
         return
     if given["budget_id"] is not None:
         raise click.UsageError(
             "only runs in the store can share a budget: give --keep with --budget-id, or leave out --budget-id"
         )
     with _temporary_store(place, config) as (store, config):
-        _preview(store, config, run_id, kept=False, as_json=as_json)
+        preview_run(store, config, run_id, kept=False, as_json=as_json)
 
 
 @contextmanager
@@ -95,19 +96,34 @@ def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, R
     """
     find_records(place, config)
     records = [record for item in config.inputs if item.path is None for record in records_of(place, item)]
+    with empty_store(place, config) as (store, changed):
+        if records:
+            shelve(store, records)
+        yield store, changed
+
+
+@contextmanager
+def empty_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunConfig]]:
+    """Yield a temporary store without records, and the configuration of a run on it.
+
+    Args:
+        place: The store that would be used; replays are read from it.
+        config: The run.
+
+    Raises:
+        RunStopped: The block was interrupted or raised this; the remedy does not mention the temporary store.
+        BudgetReached: The block raised it; the remedy is a larger budget.
+        ProviderError: The block raised it; the remedy does not mention the temporary store.
+        StoreError: The temporary store cannot be written, or the store to replay from cannot be read.
+    """
     changed: dict[str, Any] = {"budget_id": None}
     if config.backend == "replay" and config.replay_store is None:
         changed["replay_store"] = Path(place.address)
     try:
         with tempfile.TemporaryDirectory(prefix="hazardmill-preview-") as folder:
-            store = Store(Path(folder) / "store")
-            if records:
-                shelve(store, records)
-            yield store, config.model_copy(update=changed)
+            yield Store(Path(folder) / "store"), config.model_copy(update=changed)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise RunStopped(
-            "the preview was interrupted", remedy="preview again; nothing was kept, because --keep was not given"
-        ) from None
+        raise RunStopped("the preview was interrupted", remedy="preview again; nothing was kept") from None
     except BudgetReached as error:
         error.remedy = f"give it a larger --budget-usd, {_AGAIN}"
         raise
@@ -121,12 +137,30 @@ def _temporary_store(place: Store, config: RunConfig) -> Iterator[tuple[Store, R
         raise StoreError(f"the preview cannot write its temporary store: {error.message}", remedy=remedy) from error
 
 
-def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_json: bool) -> None:
-    """Work through a run, and show its steps as they come; as JSON, all of them at the end."""
-    run, _ = Run.start(store, config, run_id)
+def preview_run(
+    store: Store,
+    config: RunConfig,
+    run_id: str,
+    *,
+    kept: bool,
+    as_json: bool,
+    records: Sequence[Record] = (),
+) -> None:
+    """Work through a run, and show its steps as they come; as JSON, all of them at the end.
+
+    Args:
+        store: Where the run writes.
+        config: The run.
+        run_id: Its id.
+        kept: Whether the store is kept.
+        as_json: Whether to print JSON.
+        records: The records of a run that reads none, such as dialogues.
+    """
+    run, _ = Run.start(store, config, run_id, records=records)
     # Wider lines are hard to read.
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
-    told = Preview(run.selection, _print_nothing if as_json else _print, width)
+    watch = DialoguePreview if config.kind == "hazard_task" else Preview
+    told = watch(run.selection, _print_nothing if as_json else _print, width)
     try:
         with run.under_way():
             asyncio.run(_work(run, told, RunProgress(len(run.selection), quiet=as_json)))
@@ -139,6 +173,9 @@ def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_jso
     show_spent(store, run_id)
     if kept:
         click.echo(f"kept as run {run_id} in {store.address}")
+    elif records:
+        # Of a run that reads no records there is no preview to keep: the run itself is asked for alike.
+        click.echo("nothing was kept")
     else:
         click.echo("nothing was kept; --keep keeps the run, and its answers are not paid for again")
 

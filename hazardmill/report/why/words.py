@@ -156,6 +156,9 @@ def draft_result(draft: DraftStory) -> str:
     """Say whether a draft was accepted, or which check failed first and why."""
     if draft.accepted:
         return "accepted"
+    if draft.failed_check is None:
+        # A turn of a dialogue in which something was said, but no task was kept.
+        return "passed its checks"
     return f"failed at {reason(draft.failed_check)}: {reason_words(draft.failed_reason).removeprefix('judge: ')}"
 
 
