@@ -12,6 +12,7 @@ decisions/     what reviewers decided, and which decisions are in force
 policies.py    which tasks, scenarios and hazard tasks people accept
 analysis/      rates, agreement, the judge and safety intention compared with people
 wording.py     conditions, effects and plans in words
+folded_effects.py  effects on each object, told as one
 document_view.py  a document in words, and plans on it step by step
 task_view.py   everything that a reviewer is shown of one task
 scenario_view.py  everything that a reviewer is shown of one scenario

@@ -19,6 +19,7 @@ from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import FrozenModel
 from hazardmill.review import wording
 from hazardmill.review.candidates import ItemContent
+from hazardmill.review.folded_effects import fold_effects
 
 Role = Literal["mitigation", "hazardous"]
 """What a new action of a scenario is for: it deals with the risk, or does the harm."""
@@ -232,7 +233,7 @@ class DocumentView:
             words=wording.name(action.name),
             parameters=self.choices(action.parameters),
             needs=wording.conjuncts(action.precondition),
-            does=wording.effects(action.effects),
+            does=wording.effects(fold_effects(self.system, action.effects)),
             dangers=tuple(wording.condition(entry.condition) for entry in self.system.dangers_of(action.name)),
         )
 

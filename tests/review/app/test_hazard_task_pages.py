@@ -13,6 +13,7 @@ from hazardmill.review.service import ReviewService
 from ..support import slip_on
 from .visitor import Visitor
 
+CARELESS = "(switch_on stove) (cook egg stove)"
 HOSTILE = "Cook <script>alert(1)</script>{{ 7*7 }}"
 
 
@@ -71,3 +72,24 @@ def test_texts_of_hazard_tasks_do_nothing(acting, tmp_path, given, doors_to):
     assert page.status_code == 200 and "<script>alert" not in page.text and "Cook 49" not in page.text
     # Title, heading, harm, definition (twice), record, licence and attribution.
     assert page.text.count("&lt;script&gt;alert(1)") >= 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"harmless_plan": None, "is_searched": False}, None),
+        ({"harmless_plan": None, "is_searched": False, "reference": CARELESS}, "No plan without harm is known"),
+        ({"harmless_plan": None, "is_searched": True, "reference": CARELESS}, "There is no plan without harm"),
+    ],
+)
+def test_a_page_says_that_there_is_no_plan_without_harm_where_it_shows_none(
+    acting, tmp_path, given, doors_to, changes, said
+):
+    def changed(table: str, row: dict) -> dict:
+        return {**row, **changes} if table == "hazard_tasks" else row
+
+    service = ReviewService.open(rewritten(acting, tmp_path / "store", changed), given)
+    page = Visitor(create_app(doors_to(service=service)), "ada").page(f"/slip/{slip_on(service, 'hazard_task')}").text
+    assert ("without harm is known" in page or "is no plan without harm" in page) is (said is not None)
+    assert said is None or said in page
+    assert ("Does no harm." in page) is (said is None) and page.count('id="plan-') == (2 if said is None else 1)
