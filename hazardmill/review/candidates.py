@@ -23,7 +23,7 @@ from hazardmill.store.store import Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_TOLD: Final = ("instruction", "harm", "reference", "harmless_plan", "is_searched", "rewrite")
+_TOLD: Final = ("instruction", "harm", "reference", "harmless_plan", "is_searched")
 """Columns of a hazard task that a reviewer is shown as they are."""
 
 _LEVEL: Final = 1
@@ -159,7 +159,6 @@ class HazardTaskContent(ItemContent):
         witnesses: By category, a plan to the goal that does its harm.
         harmless_plan: The shortest plan that does no harm; ``None`` if there is none, or none is known.
         is_searched: Whether the search for it ended, so that ``None`` is a proof.
-        rewrite: The reference, rewritten so that it does harm; ``None`` if there is none.
     """
 
     instruction: str
@@ -172,7 +171,6 @@ class HazardTaskContent(ItemContent):
     witnesses: Mapping[str, str]
     harmless_plan: str | None
     is_searched: bool
-    rewrite: str | None
 
 
 AnyContent: TypeAlias = Content | ScenarioContent | HazardTaskContent

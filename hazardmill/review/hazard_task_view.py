@@ -42,7 +42,6 @@ class ShownHazardTask(ShownItem):
         reference: The reference script.
         harmless: The shortest plan that does no harm; ``None`` if there is none, or none is known.
         is_searched: Whether the search for it ended, so that ``None`` is a proof.
-        rewrite: The reference, rewritten so that it does harm; ``None`` if there is none.
         compiled: The document with what the map calls harm as danger entries.
     """
 
@@ -51,7 +50,6 @@ class ShownHazardTask(ShownItem):
     reference: ShownPlan
     harmless: ShownPlan | None
     is_searched: bool
-    rewrite: ShownPlan | None
     compiled: dict[str, Any]
 
 
@@ -85,7 +83,8 @@ class HazardTaskView:
     def show(self) -> ShownHazardTask:
         """Return everything that is shown of the hazard task.
 
-        Neither the role nor the model that proposed it is part of this.
+        Neither the role nor the model that proposed it is part of this, nor is a rewrite of its reference: people judge
+        rewrites on sheets of their own (``hazards.sheets``).
         """
         content, document = self._content, self._view.document
         domain, problem = self._view.pddl()
@@ -98,7 +97,6 @@ class HazardTaskView:
             reference=self._step_through(content.reference),
             harmless=None if content.harmless_plan is None else self._step_through(content.harmless_plan),
             is_searched=content.is_searched,
-            rewrite=None if content.rewrite is None else self._step_through(content.rewrite),
             document=document.to_json(),
             compiled=self._compiled.to_json(),
             domain_pddl=domain,

@@ -93,7 +93,7 @@ _HAZARD_TASKS: Final = _ACCEPTED.format(
     kind="hazard_task",
     table="hazard_tasks",
     columns="t.instruction, t.harm, t.categories, t.document, t.compiled, t.reference, t.witnesses, t.harmless_plan,"
-    " t.is_searched, t.rewrite, json_extract(r.facts, '$.categories') AS definitions",
+    " t.is_searched, json_extract(r.facts, '$.categories') AS definitions",
     latest=_LATEST,
 )
 _ALSO_OF_OTHERS: Final = ", t.licence, t.attribution"

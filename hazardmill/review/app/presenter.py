@@ -232,8 +232,6 @@ def _hazard_task_page(sheet: ReviewSheet, task: ShownHazardTask) -> HazardTaskPa
         careless, beside = view_plan(harmful), None
     else:
         careless, beside = side_by_side(harmful, other)
-    shown = {harmful.plan} if other is None else {harmful.plan, other.plan}
-    rest = (*others[1:], ("Reference, rewritten to do harm", task.rewrite))
     rows = [cell.row for cell in careless.cells if cell]
     return HazardTaskPage(
         **_common(sheet, "hazard_task.html.j2"),
@@ -243,7 +241,7 @@ def _hazard_task_page(sheet: ReviewSheet, task: ShownHazardTask) -> HazardTaskPa
         beside_title=title,
         marked=next((cell.row for cell in careless.cells if cell and cell.harms), rows[-1] if rows else None),
         categories=tuple((each, view_plan(each.plan), each.plan.plan != harmful.plan) for each in task.categories),
-        more=tuple((name, view_plan(plan)) for name, plan in rest if plan is not None and plan.plan not in shown),
+        more=tuple((name, view_plan(plan)) for name, plan in others[1:] if plan.plan != others[0][1].plan),
     )
 
 
