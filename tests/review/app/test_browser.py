@@ -49,7 +49,9 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReviewPool]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(acting: Store) -> Iterator[Browser]:
+    """A browser. The run that makes the hazard tasks has ended before: with a browser, an event loop is running."""
+    assert acting
     with chromium() as launched:
         yield launched
 
