@@ -19,6 +19,8 @@ from click.testing import CliRunner
 from hazardmill.cli.main import hazardmill
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.read.release import load_release
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.recorded import HAZARD_TASK_PLACE, lay_out
 from hazardmill.scenarios.correct import correct
 from hazardmill.store.store import Store
 from tests.release.test_datasets import LOADING, in_a_child
@@ -81,9 +83,11 @@ def place(tmp_path_factory: pytest.TempPathFactory, reference: Path) -> Path:
     words = ("--seeds", folder / "seeds.jsonl", "--dialogues", 2, "--rounds", 3, "--store", folder / "store")
     said = ran("run", "acting", *words, "--model", "recorded", "--recordings", RECORDINGS)
     assert "The funnel adds up." in said
+    assert lay_out([RECORDINGS / "acting" / HAZARD_TASK_PLACE], ReviewFolder(folder / "review")) == 40
     # These recordings are not among those that come with hazardmill.
-    release = ("--version", "1.0.0", "--policy", "none", "--allow-offline", "--out", folder / "release")
-    ran("release", "build", *release, "--store", folder / "store")
+    release = ("--version", "1.0.0", "--allow-offline", "--out", folder / "release")
+    said = ran("release", "build", *release, "--store", folder / "store", "--review", folder / "review")
+    assert "left out, rejected: 9" in said
     return folder
 
 
@@ -99,9 +103,9 @@ def test_every_turn_was_answered_and_every_proposal_is_kept_or_has_its_reason(pl
 
 def test_hazard_tasks_are_released_and_loaded(place: Path, tmp_path: Path) -> None:
     manifest = read_manifest(place / "release")
-    assert (manifest.tasks, manifest.scenarios, manifest.recorded) == (0, 0, 20)
+    assert (manifest.tasks, manifest.scenarios, manifest.recorded) == (0, 0, 11)
     loaded = in_a_child(LOADING, tmp_path, place / "release", json.dumps(["hazard_tasks"]))
-    assert sum(split["rows"] for split in loaded["hazard_tasks"].values()) == 20
+    assert sum(split["rows"] for split in loaded["hazard_tasks"].values()) == 11
     rows = load_release(place / "release").rows("hazard_tasks", None, ("licence", "attribution"))
     assert {(row["licence"], row["attribution"].split()[0]) for row in rows} == {("MIT", "BEHAVIOR")}
 
@@ -128,10 +132,4 @@ def test_the_report_tells_who_leaves_things_on_from_who_does_not(place: Path) ->
     assert careful["measures"]["SuccR"]["value"] == hasty["measures"]["SuccR"]["value"] == 1
     assert hasty["kinds"]["termination"]["count"] > careful["kinds"]["termination"]["count"]
     met = {name for name, found in hasty["categories"].items() if found["count"]}
-    assert met == {
-        "electric shock",
-        "fire and heat",
-        "poisoning and contamination",
-        "slip, trip and fall",
-        "water hazard",
-    }
+    assert met == {"fire and heat", "poisoning and contamination", "slip, trip and fall", "water hazard"}

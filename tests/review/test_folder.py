@@ -14,7 +14,7 @@ from .support import APPROVE, answer
 
 def test_the_shipped_rubric_has_a_version_and_asks_for_every_reason(project):
     rubric = project / "review" / "rubric.md"
-    assert rubric_version(rubric) == "1.2"
+    assert rubric_version(rubric) == "1.3"
     text = rubric.read_text()
     tasks, _, scenarios = text.partition("## Scenarios")
     assert all(f"| `{criterion}` |" in tasks for criterion in CRITERIA)

@@ -61,7 +61,7 @@ def test_a_decision_says_who_when_what_why_and_of_what(given, service, session):
         "gently",
         3.5,
     )
-    assert written["rubric"] == "1.2" and written["app"].startswith("hazardmill ") and written["seen"] == sheet.seen
+    assert written["rubric"] == "1.3" and written["app"].startswith("hazardmill ") and written["seen"] == sheet.seen
     assert session.sheet(sheet.slip).mine == receipt.mine
 
 
