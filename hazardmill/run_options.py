@@ -146,7 +146,7 @@ class AccessOptions(FrozenModel):
         bool,
         Field(
             description="Send requests in batches of the provider, for about half the price and with answers within a "
-            "day; the run waits meanwhile, and is resumed."
+            "day; the run waits meanwhile, and is resumed later."
         ),
         RunOption(alters_result=False),
     ] = False
@@ -168,7 +168,9 @@ class AccessOptions(FrozenModel):
     batch_max_age: Annotated[
         float,
         Field(
-            gt=0, allow_inf_nan=False, description="Hours after which the answers to a batch are waited for no longer."
+            gt=0,
+            allow_inf_nan=False,
+            description="Maximum age, in hours, of a batch that still lacks answers; beyond it, the run stops.",
         ),
         RunOption(metavar="HOURS", alters_result=False),
     ] = 48.0

@@ -74,7 +74,7 @@ def evaluate() -> None:
     epilog="Example: hazardmill scenario verify scenarios",
 )
 def scenario() -> None:
-    """Scenarios of the SAFEL protocol: harmful commands, and harmless ones in risky circumstances."""
+    """Make and check scenarios of the SAFEL protocol: harmful commands, or harmless ones in risky circumstances."""
 
 
 @click.group(
@@ -105,7 +105,7 @@ def scenario() -> None:
     epilog="Example: hazardmill hazards check default",
 )
 def hazards() -> None:
-    """Harm that plans do on the way or leave behind, mapped to categories by an editable table."""
+    """Find harm that plans do on the way or leave behind, by an editable map from actions and facts to categories."""
 
 
 @click.group(

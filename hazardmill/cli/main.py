@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "run": ("hazardmill.cli.groups:run", "Estimate, preview, start, resume, list, compare, record and recheck runs."),
     "scenario": (
         "hazardmill.cli.groups:scenario",
-        "Verify, correct, derive, import and export scenarios of harmful and of risky commands.",
+        "Verify, correct, derive, import and export scenarios of harmful commands and of risky circumstances.",
     ),
     "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),

@@ -41,7 +41,7 @@ def wait_option(function: Callable[P, R]) -> Callable[P, R]:
     return click.option(
         "--wait",
         is_flag=True,
-        help="With --batch or --exchange: wait until all answers are there, instead of ending meanwhile.",
+        help="With --batch or --exchange: wait until all answers are there, instead of ending with the run unfinished.",
     )(function)
 
 

@@ -79,7 +79,7 @@ def refuse_format_alone(exchange_format: str | None, exchange: Path | None) -> N
     """
     if exchange_format is not None and exchange is None:
         raise UsageError(
-            f"{exchange_format} is a format of exchange folders, and there is none",
+            f"the format {exchange_format} is for exchange folders, but no exchange folder is given",
             remedy="give --exchange with a folder, or leave out the format",
         )
 

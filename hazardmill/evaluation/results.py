@@ -168,9 +168,9 @@ def _check_range(table: pa.Table, name: str, low: int, high: int | None, file: s
     if found["min"] is None:
         return
     if found["min"] < low or (high is not None and found["max"] > high):
-        bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+        bounds = f"at least {low}" if high is None else f"{low} to {high}"
         raise InputError(
-            f"column {name} holds {found['min']} to {found['max']}", file=file, remedy=f"its values must be {bounds}"
+            f"column {name} holds {found['min']} to {found['max']}", file=file, remedy=f"write values of {bounds}"
         )
 
 

@@ -62,7 +62,7 @@ def _rows(
             # Grounded once, and only where somebody planned for it.
             scorer = scorer or Scorer(task)
             text = given.plan if given.plan is not None else given.answer
-            assert text is not None, "a line has one of both"
+            assert text is not None, "a line has one of the two"
             scored = scorer.plan(text) if given.plan is not None else scorer.answer(text, given.finish_reason)
             yield row_of(scored, task, run=run, model=model, sample=given.sample)
         if on_task is not None:

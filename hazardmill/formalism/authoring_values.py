@@ -299,7 +299,7 @@ def condition_of(value: object) -> Expr:
         value = value()
     if isinstance(value, FluentTerm):
         if value.declaration.integer:
-            fail(f"{value!r} is an integer, a condition is wanted", "compare it: <, <=, >, >= or Equals")
+            fail(f"{value!r} is an integer, but a condition is wanted", "compare it: <, <=, >, >= or Equals")
         return value.expr
     if isinstance(value, Condition):
         return value.expr
@@ -318,7 +318,7 @@ def term_of(value: object) -> Expr:
         value = value()
     if isinstance(value, FluentTerm):
         if not value.declaration.integer:
-            fail(f"{value!r} is Boolean, an integer is wanted", "declare it with self.integer(...), or use Iff")
+            fail(f"{value!r} is Boolean, but an integer is wanted", "declare it with self.integer(...), or use Iff")
         return value.expr
     if isinstance(value, Term):
         return value.expr

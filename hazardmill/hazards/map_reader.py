@@ -29,8 +29,8 @@ _MOST_BYTES: Final = 1_000_000
 _ORIGINS: Final = {"paper", "ours"}
 _SHAPE: Final = f"write format: {FORMAT}, then categories, process and termination, each a list"
 _RULES: Final = {
-    "process": "a process rule has action and categories, and may have arguments and when",
-    "termination": "a termination rule has categories and either condition, or fluent with arguments and at_least",
+    "process": "give a process rule action and categories and, if needed, arguments and when",
+    "termination": "give a termination rule categories and either condition, or fluent with arguments and at_least",
 }
 
 
@@ -149,19 +149,19 @@ class _MapFile:
             mark = error.problem_mark
             line = None if mark is None else mark.line + 1
             raise self._error(
-                f"the map is no YAML: {error.problem}", line, "put conditions and patterns in quotes"
+                f"the map is not YAML: {error.problem}", line, "put conditions and patterns in quotes"
             ) from error
         except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
             raise self._error(
-                f"the map is no YAML: {error}", None, "save it as UTF-8, without odd characters"
+                f"the map is not YAML: {error}", None, "save it as UTF-8, without control characters"
             ) from error
         if not isinstance(node, yaml.MappingNode):
-            raise self._error("the map is no mapping", 1, _SHAPE)
+            raise self._error("the map is not a YAML mapping", 1, _SHAPE)
         top = self._entry(node, "the map")
         found = top.values.get("format")
         written = None if found is None else self._text(found, "format")
         if written != FORMAT:
-            raise self._error(f"the format is {written!r}, this version reads {FORMAT!r}", top.line, _SHAPE)
+            raise self._error(f"the format is {written!r}, but this version reads {FORMAT!r}", top.line, _SHAPE)
         unknown = sorted(top.values.keys() - {"format", "categories", "process", "termination"})
         if unknown:
             line = _line(top.values[unknown[0]])
@@ -172,7 +172,7 @@ class _MapFile:
         import yaml
 
         if not isinstance(node, yaml.MappingNode):
-            raise self._error(f"{place} is no mapping", _line(node), "write one 'key: value' per line")
+            raise self._error(f"{place} is not a mapping", _line(node), "write one 'key: value' per line")
         values: dict[str, Any] = {}
         for key, value in node.value:
             name = self._text(key, f"a key of {place}")
@@ -196,16 +196,16 @@ class _MapFile:
         if isinstance(node, yaml.ScalarNode) and not node.value:
             return []
         if not isinstance(node, yaml.SequenceNode):
-            raise self._error(f"{place} is no list", _line(node), "write a list, such as [a, b]")
+            raise self._error(f"{place} is not a list", _line(node), "write a list, such as [a, b]")
         return list(node.value)
 
     def _text(self, node: Any, place: str) -> str:  # noqa: ANN401
         import yaml
 
         if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-            raise self._error(f"{place} is no text", _line(node), "write a text")
+            raise self._error(f"{place} is not text", _line(node), "write a text")
         if any("\ud800" <= character <= "\udfff" for character in node.value):
-            raise self._error(f"{place} has half of a character", _line(node), "write characters as they are")
+            raise self._error(f"{place} contains an unpaired surrogate", _line(node), "remove it")
         return str(node.value).strip()
 
     def _texts(self, node: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401
@@ -225,7 +225,7 @@ class _MapFile:
 
     def _categories(self, top: _Entry) -> tuple[HazardCategory, ...]:
         found: dict[str, HazardCategory] = {}
-        remedy = "a category has name, definition and origin (paper or ours)"
+        remedy = "give a category name, definition and origin (paper or ours)"
         for entry in self._entries(top, "categories"):
             try:
                 values = self._fields(entry, {"name", "definition", "origin"}, set(), remedy)
@@ -269,7 +269,7 @@ class _MapFile:
             categories = self._rule_categories(entry, names)
             if "condition" in values:
                 if values.keys() - {"condition", "categories"}:
-                    raise self._error(f"{entry.place} has a condition and counts facts too", entry.line, remedy)
+                    raise self._error(f"{entry.place} has a condition, but also counts facts", entry.line, remedy)
                 condition = self._condition(values["condition"], f"{entry.place}.condition", {})
                 return TerminationRule(entry.place, categories, condition, line=entry.line)
             if "fluent" not in values:
@@ -300,14 +300,14 @@ class _MapFile:
         node = entry.values.get("arguments")
         patterns = () if node is None else self._texts(node, f"{entry.place}.arguments")
         if len(patterns) > MAX_PARAMETERS:
-            remedy = f"nothing has more than {MAX_PARAMETERS} arguments"
+            remedy = f"name at most {MAX_PARAMETERS} arguments"
             raise self._error(f"{entry.place}.arguments has {len(patterns)} items", _line(node), remedy)
         return patterns
 
     def _count(self, node: Any, place: str) -> int:  # noqa: ANN401
         text = self._text(node, place)
         if not text.isascii() or not text.isdecimal() or not 1 <= len(text) <= 6 or not int(text):
-            raise self._error(f"{place} is {text[:20]!r}", _line(node), "write an integer from 1 on")
+            raise self._error(f"{place} is {text[:20]!r}", _line(node), "write an integer of at least 1")
         return int(text)
 
     def _condition(self, node: Any, place: str, variables: Mapping[str, str]) -> str:  # noqa: ANN401

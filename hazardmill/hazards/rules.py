@@ -229,14 +229,16 @@ class _Application:
     ) -> tuple[frozenset[str] | None, ...]:
         """Return the objects that patterns allow for each parameter; None where they allow all."""
         if len(patterns) > len(parameters):
-            raise _WrongRule(f"{name} has {len(parameters)} argument(s), the rule names {len(patterns)}")
+            raise _WrongRule(f"{name} has {len(parameters)} argument(s), but the rule names {len(patterns)}")
         allowed: list[frozenset[str] | None] = []
         for pattern, parameter in itertools.zip_longest(patterns, parameters, fillvalue=ANY):
             assert isinstance(parameter, Parameter)
             fitting = self._system.objects_of(parameter.type)
             found = frozenset(fitting) if pattern == ANY else self._matching(str(pattern), fitting)
             if not found:
-                raise _WrongRule(f"{pattern!r} matches no {parameter.type} and no type of one, in {name}")
+                raise _WrongRule(
+                    f"in {name}, {pattern!r} matches no object of type {parameter.type} and no type of such an object"
+                )
             allowed.append(None if len(found) == len(fitting) else found)
         return tuple(allowed)
 
@@ -275,7 +277,7 @@ class _Application:
             raise _WrongRule(f"no fluent is called {rule.fluent!r}")
         fluent = self._system.fluents[name]
         if fluent.integer:
-            raise _WrongRule(f"the fluent {name} has integers, which do not hold or fail; compare it in a condition")
+            raise _WrongRule(f"the fluent {name} is an integer, which cannot hold or fail; compare it in a condition")
         allowed = self._allowed(rule.arguments, fluent.parameters, name)
         choices = [
             [thing for thing in self._system.objects_of(parameter.type) if objects is None or thing in objects]
@@ -284,11 +286,11 @@ class _Application:
         count = prod(map(len, choices))
         if count > MOST_INSTANCES:
             raise SearchLimitReached(
-                f"{rule.place}: {name} has {count} ground instances, at most {MOST_INSTANCES} can be counted",
+                f"{rule.place}: {name} has {count} ground instances, but at most {MOST_INSTANCES} can be counted",
                 remedy="name objects or types as arguments of the rule",
             )
         if count < rule.at_least:
-            raise _WrongRule(f"{name} has {count} ground instance(s), the rule needs {rule.at_least}")
+            raise _WrongRule(f"{name} has {count} ground instance(s), but the rule needs {rule.at_least}")
         return tuple((name, *args) for args in itertools.product(*choices))
 
 

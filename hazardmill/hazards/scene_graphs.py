@@ -19,8 +19,8 @@ from hazardmill.errors import PlanningInputError
 from hazardmill.files import MOST_BYTES, open_regular
 from hazardmill.hazards.success import Fact, RelationRule, ScriptSuccess, WorldState, reaches, success_of
 
-_GRAPH: Final = "a graph has nodes (id, class_name, states) and edges (from_id, relation_type, to_id)"
-_PAIR: Final = "a pair has init_graph and final_graph"
+_GRAPH: Final = "write a graph as nodes (id, class_name, states) and edges (from_id, relation_type, to_id)"
+_PAIR: Final = "write both init_graph and final_graph"
 _SCRIPT: Final = (
     'write {"script_id": ..., "graphs": [graph, ...]} per line, with init_graph and final_graph, or as "reference" the'
     " path of a file that has both"
@@ -92,20 +92,20 @@ def read_scene_graph(value: object, place: str, ignore: Collection[str] = ()) ->
         ignore: Types of relations, and states, that are left out.
 
     Raises:
-        PlanningInputError: It is no graph, two nodes have one id, or an edge leads to no node.
+        PlanningInputError: It is not a graph, two nodes have one id, or an edge leads to no node.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(value, dict):
-        raise _error(f"{place} is no graph", _GRAPH)
+        raise _error(f"{place} is not a graph", _GRAPH)
     names: dict[int, str] = {}
     objects: dict[str, frozenset[Fact]] = {}
     for where, node in _items(value, "nodes", place):
         number, name, states = node.get("id"), node.get("class_name"), node.get("states", [])
         if not _is_id(number) or not isinstance(name, str) or not isinstance(states, list):
-            raise _error(f"{where} is no node", _GRAPH)
+            raise _error(f"{where} is not a node", _GRAPH)
         if number in names:
-            raise _error(f"{where}: the id {number} stands twice", "give each node an id of its own")
+            raise _error(f"{where}: the id {number} occurs twice", "give each node an id of its own")
         if not all(isinstance(state, str) for state in states):
-            raise _error(f"{where}.states holds what is no text", _GRAPH)
+            raise _error(f"{where}.states holds something that is not text", _GRAPH)
         names[number] = f"{name}.{number}"
         objects[names[number]] = frozenset((state,) for state in states if state not in ignore)
     relations: set[Fact] = set()
@@ -137,7 +137,7 @@ def read_graph_pair(value: object, place: str, ignore: Collection[str] = ()) -> 
         PlanningInputError: One of the graphs is missing or none.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(value, dict) or not {"init_graph", "final_graph"} <= value.keys():
-        raise _error(f"{place} is no pair of graphs", _PAIR)
+        raise _error(f"{place} is not a pair of graphs", _PAIR)
     start, goal = (read_scene_graph(value[key], f"{place}.{key}", ignore) for key in ("init_graph", "final_graph"))
     return GraphPair(start, goal)
 
@@ -169,7 +169,7 @@ def read_graph_pair_file(path: Path, ignore: Collection[str] = ()) -> GraphPair:
         detail = getattr(error, "strerror", None) or error
         raise PlanningInputError(f"the graphs cannot be read: {detail}", file=str(path), remedy=_PAIR) from error
     except (ValueError, RecursionError) as error:
-        raise PlanningInputError(f"the graphs are no JSON: {error}", file=str(path), remedy=_PAIR) from error
+        raise PlanningInputError(f"the graphs are not JSON: {error}", file=str(path), remedy=_PAIR) from error
 
 
 def read_graph_scripts(path: Path, ignore: Collection[str] = ()) -> Iterator[GraphScript | PlanningInputError]:
@@ -199,7 +199,7 @@ def read_graph_scripts(path: Path, ignore: Collection[str] = ()) -> Iterator[Gra
                         error.file, error.line = str(path), number
                     yield error
                 except (ValueError, RecursionError) as error:
-                    wrong = f"the line is no JSON: {error}"
+                    wrong = f"the line is not JSON: {error}"
                     yield PlanningInputError(wrong, file=str(path), line=number, remedy=_SCRIPT)
     except OSError as error:
         raise PlanningInputError(
@@ -209,7 +209,7 @@ def read_graph_scripts(path: Path, ignore: Collection[str] = ()) -> Iterator[Gra
 
 def _script(value: object, folder: Path, ignore: Collection[str], pairs: dict[str, GraphPair]) -> GraphScript:
     if not isinstance(value, dict) or not isinstance(value.get("script_id"), str):
-        raise _error("the line is no script", _SCRIPT)
+        raise _error("the line is not a script", _SCRIPT)
     graphs, executable = value.get("graphs"), value.get("executable", True)
     if not isinstance(graphs, list) or not isinstance(executable, bool):
         raise _error("the line has no list of graphs", _SCRIPT)
@@ -221,7 +221,7 @@ def _script(value: object, folder: Path, ignore: Collection[str], pairs: dict[st
         pair = pairs.get(named) or read_graph_pair_file(folder / named, ignore)
         pairs[named] = pair
     else:
-        raise _error("reference is no path", _SCRIPT)
+        raise _error("reference is not a path", _SCRIPT)
     states = tuple(read_scene_graph(graph, f"graphs[{place}]", ignore) for place, graph in enumerate(graphs, 1))
     return GraphScript(value["script_id"], pair, states, executable)
 
@@ -233,7 +233,7 @@ def _items(graph: Mapping[str, Any], key: str, place: str) -> Iterator[tuple[str
     for number, item in enumerate(items, 1):
         where = f"{place}.{key}[{number}]"
         if not isinstance(item, dict):
-            raise _error(f"{where} is no object", _GRAPH)
+            raise _error(f"{where} is not an object", _GRAPH)
         yield where, item
 
 

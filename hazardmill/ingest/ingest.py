@@ -248,7 +248,7 @@ def check_selection(source: Source, where: Mapping[str, str]) -> None:
     if unknown:
         raise UsageError(
             f"source {source.name} has no fact {', '.join(unknown)} to select by",
-            remedy=f"its facts are: {', '.join(source.facts)}",
+            remedy=f"select by its facts: {', '.join(source.facts)}",
         )
 
 

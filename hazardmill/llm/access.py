@@ -99,12 +99,12 @@ class ModelAccess(AccessOptions):
             )
         if self.exchange is not None and self.fallback_models:
             raise UsageError(
-                "fallback models are asked over the network, and an exchange folder is for machines without one",
+                "fallback models need a network, so they cannot be combined with an exchange folder",
                 remedy="leave out --fallback-model",
             )
         if self.exchange is not None and self.budget_usd is not None:
             raise UsageError(
-                "a budget cannot be kept over an exchange folder, because nobody says what its answers cost",
+                "a budget cannot be kept with an exchange folder, because the cost of its answers is unknown",
                 remedy="leave out --budget-usd",
             )
 

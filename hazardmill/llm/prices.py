@@ -115,8 +115,8 @@ class Prices:
             raise SettingsError(
                 f"the price list cannot be used: {detail}",
                 file=str(path),
-                remedy="each entry needs model, input, cached_input, output (USD per million tokens), checked, origin; "
-                "its batch, if it has one, needs the same without model",
+                remedy="give each entry model, input, cached_input, output (USD per million tokens), checked, origin; "
+                "give its batch, if it has one, the same without model",
             ) from error
         prices: dict[str, Price] = {}
         for price in listed:

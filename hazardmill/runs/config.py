@@ -111,11 +111,13 @@ class RunConfig(GenerationOptions, ModelAccess):
             )
         if (self.kind == "hazard_task") != (self.acting is not None):
             raise UsageError(
-                "dialogues make hazard tasks, and nothing else does",
-                remedy="for dialogues: hazardmill run acting; for records: --kind task, mal or sit",
+                "hazard tasks are made from dialogues, and dialogues make nothing else",
+                remedy="use hazardmill run acting for dialogues, and --kind task, mal or sit for records",
             )
         if self.kind == "task" and self.base is not None:
-            raise UsageError("--base is for scenarios", remedy="add --kind mal or --kind sit, or leave out --base")
+            raise UsageError(
+                "--base applies only to scenarios", remedy="add --kind mal or --kind sit, or leave out --base"
+            )
         if self.kind != "task" and OFFLINE_MODEL in self.primary_models:
             raise UsageError(
                 f"{OFFLINE_MODEL} writes tasks only", remedy="name a language model with --model, or --kind task"

@@ -69,7 +69,7 @@ def stored_of(store: Store, item: RunInput) -> dict[str, str]:
 def _nothing_in_shard(shard: str, others: int) -> InputError:
     return InputError(
         f"shard {shard} holds none of the {others} records to work on",
-        remedy="with few records that is normal: leave this shard out, or divide them into fewer shards",
+        remedy="leave this shard out, which is normal with few records, or divide them into fewer shards",
     )
 
 

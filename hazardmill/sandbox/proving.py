@@ -174,7 +174,7 @@ def _kill_error(status: int, memory: int, seconds: int) -> ProofKilled:
         -signal.SIGKILL: "the system ended it, which happens when memory is short",
     }.get(status, f"its process ended with status {status}")
     return ProofKilled(
-        f"proving the task was stopped: {how}. No draft should get so far: this is a bug in hazardmill",
+        f"proving the task was stopped: {how}. No draft should get this far: this is a bug in hazardmill",
         remedy="use fewer objects, parameters or fluents; and please report the task with this message",
     )
 

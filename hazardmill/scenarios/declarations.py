@@ -126,7 +126,7 @@ def _of_application(
             "arity",
             use.path,
             f"{use.fluent} takes {len(declared.parameters)} argument(s), got {len(use.args)}",
-            "give it as many as it is declared with",
+            "give it as many arguments as its declaration has",
         )
         return
     for arg, parameter in zip(use.args, declared.parameters, strict=True):
@@ -135,7 +135,7 @@ def _of_application(
             yield ScenarioFault(
                 "argument_type",
                 use.path,
-                f"{use.fluent} wants a {parameter.type} for {parameter.name}, {arg} is a {type_}",
+                f"{use.fluent} needs type {parameter.type} for {parameter.name}, but {arg} is of type {type_}",
                 "use an object of that type, or declare the predicate over a wider one",
             )
 
@@ -181,8 +181,8 @@ def _of_risk(draft: ProblemDraft, risk: Risk) -> Iterator[ScenarioFault]:
                 yield ScenarioFault(
                     "risk_names_unknown",
                     f"risk.safe_literals.{name}",
-                    f"the precondition of {name} does not demand {render(literal)}",
-                    "repeat a part of its outermost conjunction as it is written there",
+                    f"the precondition of {name} does not require {render(literal)}",
+                    "copy one of the parts that its outermost `and` joins",
                 )
 
 
@@ -195,7 +195,10 @@ def _unknown_in(draft: ProblemDraft, literal: Expr, path: str, scope: dict[str, 
         if declared is None or unknown is not None or len(use.args) != len(declared.parameters):
             wrong = unknown if declared is not None and unknown is not None else use.fluent
             yield ScenarioFault(
-                "risk_names_unknown", path, f"{render(literal)}: {wrong} is not declared so", "use declared names"
+                "risk_names_unknown",
+                path,
+                f"{render(literal)}: {wrong} is not declared like that",
+                "use names and numbers of arguments as they are declared",
             )
 
 

@@ -56,7 +56,7 @@ def derive(
     """
     if document.initial_danger or document.max_danger or any(entry.increment < 1 for entry in document.dangers):
         raise PlanningInputError(
-            f"{scenario_id}: the task is graded; a scenario knows only done and not done",
+            f"{scenario_id}: the danger of the task has degrees, but a scenario has only harm or no harm",
             remedy="derive from tasks without initial danger, with max_danger 0 and increments above 0",
         )
     if not document.dangers:

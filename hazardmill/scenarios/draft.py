@@ -181,7 +181,7 @@ class ProblemDraft:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DocumentError(
                 f"draft: its shape is wrong ({type(error).__name__}: {error})",
-                remedy="write it in the form of hazardmill scenario import, which docs/safel.md describes",
+                remedy="write it in the form that hazardmill scenario import writes (docs/safel.md)",
             ) from error
         made._check_shapes()
         return made
@@ -223,7 +223,7 @@ class TypesAbove:
 def _unfolded(action: DraftAction, objects_of: Callable[[str], Sequence[str]]) -> tuple[Effect, ...]:
     if are_too_many(action.effects, objects_of):
         raise DocumentError(
-            f"actions[{action.name}]: its forall effects stand for over {MAX_UNFOLDED} effects",
+            f"actions[{action.name}]: its forall effects unfold into more than {MAX_UNFOLDED} effects",
             remedy="use fewer objects or variables",
         )
     return tuple(effect for lifted in action.effects for effect in lifted.unfold(objects_of))
@@ -235,7 +235,7 @@ def _pairs(parameters: Sequence[Parameter]) -> list[list[str]]:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"{value!r} is not text")
     return value
 
 
@@ -282,5 +282,5 @@ def _action(value: JsonLike) -> DraftAction:
 
 def _operation(value: object) -> Operation:
     if value not in get_args(Operation):
-        raise ValueError(f"{value!r} is no operation of an effect")
+        raise ValueError(f"{value!r} is not an operation of an effect")
     return cast("Operation", value)

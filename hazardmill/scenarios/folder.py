@@ -76,7 +76,11 @@ def write_scenario(folder: Path, scenario: Scenario) -> Path:
             raise UsageError(f"{path} exists and holds another scenario", remedy="name another folder with --out")
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"the scenario cannot be written: {error.strerror}", file=str(path)) from error
+        raise InputError(
+            f"the scenario cannot be written: {error.strerror}",
+            file=str(path),
+            remedy="name a folder that can be written",
+        ) from error
     return path
 
 
@@ -176,9 +180,11 @@ def _read_risks(path: Path, problems: int) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise PlanningInputError(f"it is no JSON: {error}", file=str(path), line=line, remedy="mend it") from error
+        raise PlanningInputError(f"it is not JSON: {error}", file=str(path), line=line, remedy="correct it") from error
     if not isinstance(value, dict):
-        raise PlanningInputError("it is no JSON object", file=str(path), remedy="write a risk, or risks by scenario id")
+        raise PlanningInputError(
+            "it is not a JSON object", file=str(path), remedy="write a risk, or risks by scenario id"
+        )
     if "kind" not in value:
         return value
     if problems != 1:
@@ -207,4 +213,8 @@ def export_pddl(scenario: Scenario, folder: Path) -> None:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"it cannot be written: {error.strerror}", file=str(folder)) from error
+        raise InputError(
+            f"the folder cannot be written: {error.strerror}",
+            file=str(folder),
+            remedy="name a folder that can be written",
+        ) from error

@@ -70,7 +70,9 @@ def read_problem(base: ProblemDraft, problem: Path | str) -> ProblemDraft:
     for section in sections[":domain"]:
         of = " ".join(map(spell, section.rest))
         if of.lower() != base.name.lower():
-            raise text.refuse(f"the problem is of the domain {of!r}, not {base.name!r}", section, "give its own domain")
+            raise text.refuse(
+                f"the problem belongs to the domain {of!r}, not {base.name!r}", section, "give its own domain"
+            )
     names = names_of(base)
     reader = _Reader(text, names)
     objects = base.objects + reader.objects(sections[":objects"])
@@ -158,7 +160,8 @@ class WrittenParts:
             return literal
         if action is not None and action not in self._scopes:
             raise DocumentError(
-                f"{path}: there is no action {action}", remedy=f"the actions are {', '.join(self._scopes) or 'none'}"
+                f"{path}: there is no action {action}",
+                remedy=f"name one of the actions: {', '.join(self._scopes) or 'none'}",
             )
         reader = self._reader(value, path)
         return reader.expressions.condition(reader.text.group(), self._scopes.get(action or "", {}))
@@ -194,7 +197,7 @@ class WrittenParts:
         """
         wanted = {"name", "parameters", "precondition", "effect"}
         if value.keys() != wanted or not all(isinstance(part, str) for part in value.values()):
-            raise DocumentError(f"{path}: an action has the texts {', '.join(sorted(wanted))}")
+            raise DocumentError(f"{path}: an action must have the strings {', '.join(sorted(wanted))}")
         parameters = str(value["parameters"]).strip()
         if not parameters.startswith("("):
             parameters = f"({parameters})"
@@ -205,7 +208,7 @@ class WrittenParts:
 
     def _reader(self, value: object, path: str) -> _Reader:
         if not isinstance(value, str):
-            raise DocumentError(f"{path}: wanted a text of PDDL, got {str(value)[:80]!r}")
+            raise DocumentError(f"{path}: wanted a string of PDDL, got {str(value)[:80]!r}")
         if not value.strip().startswith("("):
             raise DocumentError(
                 f"{path}: {value.strip()[:80]!r} has no parentheses", remedy="write (name argument ...)"

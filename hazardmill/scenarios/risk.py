@@ -180,7 +180,7 @@ def _object(value: object) -> dict[str, Any]:
     unknown, missing = sorted(value.keys() - set(_KEYS)), sorted(set(_KEYS) - _OPTIONAL - value.keys())
     if unknown or missing:
         wrong = f"unknown key {unknown[0]!r}" if unknown else f"missing key {missing[0]!r}"
-        raise DocumentError(f"risk: {wrong}", remedy=f"the keys are {', '.join(_KEYS)}")
+        raise DocumentError(f"risk: {wrong}", remedy=f"use the keys {', '.join(_KEYS)}")
     if value["kind"] not in KINDS:
         raise _shape_error("kind", "'mal' or 'sit'", value["kind"])
     if not _is_text(value["instruction"]):
@@ -203,7 +203,7 @@ def _names(top: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def _optional_text(top: Mapping[str, Any], key: str) -> str | None:
     value = top.get(key)
     if value is not None and not isinstance(value, str):
-        raise _shape_error(key, "a text or null", value)
+        raise _shape_error(key, "a string or null", value)
     return value
 
 

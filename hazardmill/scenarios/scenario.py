@@ -78,13 +78,15 @@ class Scenario:
         """
         if not isinstance(value, dict) or value.get("format") != FORMAT:
             raise DocumentError(
-                f"it is no scenario of the format {FORMAT!r}", remedy="give a file of hazardmill scenario"
+                f"it is not a scenario in the format {FORMAT!r}",
+                remedy="give a file that hazardmill scenario has written",
             )
         if value.keys() != set(_KEYS) or not isinstance(value["id"], str) or not isinstance(value["origin"], dict):
-            raise DocumentError(f"a scenario has the keys {', '.join(_KEYS)}")
+            raise DocumentError(f"a scenario must have exactly the keys {', '.join(_KEYS)}")
         if ID.match(value["id"]) is None:
             raise DocumentError(
-                f"{value['id'][:80]!r} is no id of a scenario", remedy="use letters, digits, '.', '_' and '-' only"
+                f"{value['id'][:80]!r} is not a valid id of a scenario",
+                remedy="use letters, digits, '.', '_' and '-' only",
             )
         risk = None if value["risk"] is None else Risk.from_json(value["risk"])
         return cls(value["id"], ProblemDraft.from_json(value["draft"]), risk, value["origin"])
@@ -112,7 +114,7 @@ def read_scenario(path: Path) -> Scenario:
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise PlanningInputError(
-            f"it is no JSON: {error}", file=str(path), line=line, remedy="write it anew or mend it by hand"
+            f"it is not JSON: {error}", file=str(path), line=line, remedy="correct it, or write it again"
         ) from error
 
 

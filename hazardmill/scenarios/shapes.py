@@ -74,4 +74,4 @@ def _are_names(value: Iterable[object]) -> bool:
 
 def _shape_error(path: str, expr: object) -> DocumentError:
     shown = repr(expr)[:80]
-    return DocumentError(f"{path}: {shown} is no condition", remedy="write it in the form of documents")
+    return DocumentError(f"{path}: {shown} is not a condition", remedy="write it as in a task document")

@@ -30,8 +30,8 @@ CODES: Final = (*DECLARATION_CODES, *SEARCH_CODES, *MAL_CODES, *SIT_CODES)
 
 
 _SMALLER: Final = (
-    "use fewer objects that can be carried and fewer places to put them, which multiply, or let fewer steps lead to"
-    " the goal"
+    "use fewer objects that can be carried or fewer places to put them (their numbers multiply), or let fewer steps"
+    " lead to the goal"
 )
 
 
@@ -136,13 +136,15 @@ def _without(action: ActionDecl, safe: Mapping[str, tuple[Expr, ...]]) -> Action
 
 def _of_plans(counted: PlanCount) -> Iterator[ScenarioFault]:
     if counted.plan is None:
-        yield ScenarioFault("no_plan", "goal", "no plan reaches the goal", "change initial state, actions or goal")
+        yield ScenarioFault(
+            "no_plan", "goal", "no plan reaches the goal", "change the initial state, the actions or the goal"
+        )
     elif len(counted.plan) < SHORTEST:
         yield ScenarioFault(
             "too_short",
             "goal",
-            f"the shortest plan has {len(counted.plan)} steps, at least {SHORTEST} are wanted: {plan_text(counted)}",
-            "begin further from the goal",
+            f"the shortest plan has {len(counted.plan)} steps, but needs at least {SHORTEST}: {plan_text(counted)}",
+            "start further from the goal",
         )
     if counted.count > 1:
         yield ScenarioFault(
@@ -169,7 +171,7 @@ def _of_harm(document: Document, risk: Risk, counted: PlanCount) -> Iterator[Sce
             )
         if literal not in goal:
             yield ScenarioFault(
-                "risk_not_in_goal", path, f"{render(literal)} is no part of the goal", "repeat it in the goal"
+                "risk_not_in_goal", path, f"{render(literal)} is not part of the goal", "repeat it in the goal"
             )
     taken = {action.name for action in counted.plan or ()}
     if counted.plan is not None and not taken & set(risk.hazardous_actions):
@@ -196,6 +198,6 @@ def _of_caution(risk: Risk, counted: PlanCount, bare: PlanCount) -> Iterator[Sce
     yield ScenarioFault(
         "no_real_risk",
         "risk.safe_literals",
-        f"without them and without any mitigation {found}, with them {counted.length}",
-        "demand a mitigation that takes a step which a careless plan leaves out",
+        f"without the safe literals and all mitigation, {found}; with them, the shortest has {counted.length}",
+        "require a mitigation step that a careless plan leaves out",
     )

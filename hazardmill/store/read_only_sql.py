@@ -117,7 +117,7 @@ def _check_only_reads(connection: DuckDBPyConnection, sql: str) -> set[str] | No
         raise InputError("the query is not valid UTF-8", remedy="write it in UTF-8") from None
     statements = connection.extract_statements(sql)
     if any(statement.type is duckdb.StatementType.MULTI for statement in statements):
-        raise InputError("the pivot does not list its values", remedy="pivot ... on column in ('value', ...) ...")
+        raise InputError("the pivot does not list its values", remedy="write pivot ... on column in ('value', ...) ...")
     # COPY and EXPORT would write files, ATTACH could open a store's DuckDB file.
     if any(statement.type is not duckdb.StatementType.SELECT for statement in statements):
         raise InputError("the query does something other than read", remedy=_READ)

@@ -85,7 +85,7 @@ def table_named(name: str) -> Table:
     try:
         return TABLES[name]
     except KeyError:
-        raise StoreError(f"there is no table {name!r}", remedy=f"the tables are {', '.join(TABLES)}") from None
+        raise StoreError(f"there is no table {name!r}", remedy=f"name one of the tables: {', '.join(TABLES)}") from None
 
 
 def check_columns(table: Table, names: Sequence[str]) -> None:
@@ -99,7 +99,7 @@ def check_columns(table: Table, names: Sequence[str]) -> None:
     if unknown:
         raise StoreError(
             f"table {table.name} has no column {', '.join(map(repr, unknown))}",
-            remedy=f"its columns are {', '.join(column.name for column in table.columns)}",
+            remedy=f"use its columns: {', '.join(column.name for column in table.columns)}",
         )
 
 

@@ -54,7 +54,7 @@ class TimedFault:
         """
         kind, colon, seconds = word.partition(":")
         if kind not in list(cls._kinds):
-            raise ValueError(f"no such fault: {kind!r}; there are {', '.join([*also, *cls._kinds])}")
+            raise ValueError(f"no such fault: {kind!r}; name one of {', '.join([*also, *cls._kinds])}")
         try:
             return cls(cls._kinds(kind), float(seconds) if colon else None)
         except ValueError as error:

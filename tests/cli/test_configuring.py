@@ -91,10 +91,10 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(name: str, m
 
 
 def test_a_format_is_refused_where_there_is_no_exchange_folder() -> None:
-    with pytest.raises(UsageError, match="eai is a format of exchange folders, and there is none"):
+    with pytest.raises(UsageError, match="the format eai is for exchange folders, but no exchange folder is given"):
         configuration(*MODEL, "--exchange-format", "eai")
     started = configuration(*MODEL)
-    with pytest.raises(UsageError, match="there is none"):
+    with pytest.raises(UsageError, match="no exchange folder is given"):
         override_config(started, (), {"exchange_format": "eai"})
     changed = override_config(started, (), {"exchange_format": "eai", "exchange": Path("/c")})
     assert (changed.exchange_format, changed.exchange) == ("eai", Path("/c"))

@@ -201,7 +201,10 @@ def test_what_does_not_count_in_a_file_of_answers_is_said_and_the_rest_is_scored
     assert ended.code == 4
     assert (json.loads(ended.out)["rows"], json.loads(ended.out)["missing"]) == (3, asked - 3)
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert [sum(word in line for line in said) for word in ("answers no request", "is another answer to")] == [1, 1]
+    assert [sum(word in line for line in said) for word in ("does not answer any request", "differently from")] == [
+        1,
+        1,
+    ]
     assert any("2 answers are left out" in line for line in said)
     write_answers(Path("exchange"), "eai", entries)
     assert ask(hazardmill, scenarios, "transition", *by_file).code == 0
@@ -212,10 +215,10 @@ def test_a_format_without_a_folder_and_another_format_of_a_folder_are_refused(
 ) -> None:
     models.answer(answers(scenarios, "goal"))
     ended = ask(hazardmill, scenarios, "goal", *MODEL, "--format", "eai")
-    assert ended.code == 2 and "eai is a format of exchange folders, and there is none" in ended.err
+    assert ended.code == 2 and "the format eai is for exchange folders, but no exchange folder is given" in ended.err
     assert ask(hazardmill, scenarios, "goal", "--exchange", "exchange", "--format", "eai").code == 4
     ended = ask(hazardmill, scenarios, "goal", "--exchange", "exchange")
-    assert ended.code == 3 and "begun in the format eai, and openai was asked for" in ended.err
+    assert ended.code == 3 and "has the format eai, but openai was asked for" in ended.err
     ended = ask(hazardmill, scenarios, "refusal", "--exchange", "exchange", "--format", "eai")
     assert ended.code == 3 and "the exchange folder belongs to run safel-" in ended.err
     assert "give each run a folder of its own" in ended.err
@@ -300,7 +303,7 @@ def test_what_cannot_be_asked_about_is_named_and_counted(
     ended = ask(hazardmill, scenarios, "goal", *MODEL, "--json")
     assert ended.code == 0
     assert ended.json["left_out"] == {"unread": 1, "without_risk": 1}
-    assert "bad.scenario.json:1: it is no JSON" in ended.err and "nothing is said about its risk" in ended.err
+    assert "bad.scenario.json:1: it is not JSON" in ended.err and "the scenario does not state its risk" in ended.err
 
 
 def test_what_cannot_be_shown_or_grounded_is_left_out_before_anything_is_asked(
@@ -327,12 +330,12 @@ def test_what_cannot_be_shown_or_grounded_is_left_out_before_anything_is_asked(
     assert ended.code == 0, ended.err
     left_out = ended.json["left_out"]
     assert left_out.pop("malformed") == 1 and left_out["not_expressible"] == 1 and left_out["too_large"] == 1
-    assert "origin: task_id and source are texts" in ended.err
+    assert "origin: task_id and source must be strings" in ended.err
 
 
 @pytest.mark.parametrize(
     ("more", "code", "message"),
-    [((), 2, "nobody is named who answers"), (("--scenarios", "nowhere", *MODEL), 3, "nowhere")],
+    [((), 2, "there is no model to ask"), (("--scenarios", "nowhere", *MODEL), 3, "nowhere")],
 )
 def test_what_cannot_begin_is_refused(
     hazardmill: Hazardmill, scenarios: Path, more: tuple[str, ...], code: int, message: str

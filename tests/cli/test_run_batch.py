@@ -27,7 +27,7 @@ def lost(store: Store, notes: Path) -> Many:
     provider = BatchesInProcess(backend(), can_find=False, after_create=raising(ConnectionFailed("reset")))
     many = Many(store, provider, wait=False)
     many.start(notes)
-    with pytest.raises(RunStopped, match="nobody can tell"):
+    with pytest.raises(RunStopped, match="it is not known whether"):
         many.go_on()
     return many
 
@@ -66,9 +66,9 @@ def test_batches_are_listed(store: Store, notes: Path, hazardmill: Hazardmill) -
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--is", "x"], "say one thing about one batch"),
-        (["NAME", "--is", "x", "--none"], "say one thing about one batch"),
-        (["run-0002", "--none"], "no batch of the name run-0002 is open"),
+        (["--is", "x"], "--is, --none and --cancel apply to one batch, one at a time"),
+        (["NAME", "--is", "x", "--none"], "--is, --none and --cancel apply to one batch, one at a time"),
+        (["run-0002", "--none"], "there is no open batch named run-0002"),
         (["NAME", "--cancel"], "is not known yet [resume run run"),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_known_batch_is_not_given_another_id(store: Store, notes: Path, hazard
     with pytest.raises(RunWaiting):
         many.go_on()
     said = hazardmill("run", "batch", name_of(store), "--is", "job-2", "--store", store.path)
-    assert said.code == 2 and "is known at its provider as job-1" in said.err
+    assert said.code == 2 and "is already known: job-1" in said.err
 
 
 def test_a_batch_that_its_provider_has_no_more_is_given_up_and_may_have_cost_something(

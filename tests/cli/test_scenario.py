@@ -109,12 +109,12 @@ def test_both_forms_of_a_release_are_derived(hazardmill: Hazardmill, release_fol
 
 BAD = {
     "both": ({"risk": {**RISK, "new": ["unwrap", "toast", "grasp"]}}, 1, "grasp is also in risk.primitive"),
-    "no json": ({"risk": "{,"}, 3, "risk.json:1: it is no JSON"),
+    "no json": ({"risk": "{,"}, 3, "risk.json:1: it is not JSON"),
     "unknown key": ({"risk": {**RISK, "colour": "red"}}, 1, "unknown key 'colour'"),
     "kind": ({"risk": {**RISK, "kind": "other"}}, 1, "risk.kind: wanted 'mal' or 'sit', got 'other'"),
-    "literal": ({"risk": {**RISK, "risk_literals": [7]}}, 1, "wanted a text of PDDL, got '7'"),
+    "literal": ({"risk": {**RISK, "risk_literals": [7]}}, 1, "wanted a string of PDDL, got '7'"),
     "no action": ({"domain": "(define (domain kitchen) (:predicates (on)))"}, 3, "the domain has no action"),
-    "other domain": ({"problem": PROBLEM.replace(":domain kitchen", ":domain garage")}, 1, "of the domain 'garage'"),
+    "other domain": ({"problem": PROBLEM.replace(":domain kitchen", ":domain garage")}, 1, "the domain 'garage'"),
     "no goal": ({"problem": PROBLEM[: PROBLEM.index("(:goal")] + ")"}, 1, "the problem has no goal"),
     "not PDDL": ({"problem": "hello"}, 1, "expected '(define'"),
 }
@@ -139,7 +139,7 @@ def test_a_risk_literal_that_is_not_in_the_goal_is_named(hazardmill: Hazardmill,
     imported(hazardmill, "--risk", "risk.json")
     ended = hazardmill("scenario", "verify", "s")
     assert ended.code == 1
-    assert "risk_not_in_goal: risk.risk_literals[0]: (inside sandwich toaster) is no part of the goal" in ended.out
+    assert "risk_not_in_goal: risk.risk_literals[0]: (inside sandwich toaster) is not part of the goal" in ended.out
 
 
 def test_what_cannot_be_read_is_counted_and_the_rest_goes_on(hazardmill: Hazardmill, empty_folder: Path) -> None:
@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_counted_and_the_rest_goes_on(hazardmill: Hazardm
     ended = hazardmill("scenario", "verify", "s")
     assert ended.code == 1
     assert ended.out.endswith("scenarios: 4 (passed 1, unread 3)\n")
-    assert "bad.scenario.json:1: it is no JSON" in ended.err
+    assert "bad.scenario.json:1: it is not JSON" in ended.err
     assert "the id 'sandwich' is also that of sandwich.scenario.json" in ended.err
     assert "shape.scenario.json: draft: its shape is wrong" in ended.err
 
@@ -165,7 +165,7 @@ def test_an_id_that_could_name_a_file_elsewhere_is_refused(
     value = json.loads((empty_folder / "s" / "sandwich.scenario.json").read_text())
     (empty_folder / "s" / "sandwich.scenario.json").write_text(json.dumps({**value, "id": name}))
     ended = hazardmill("scenario", "export", "s", "--to", "pddl")
-    assert ended.code == 1 and "is no id of a scenario" in ended.err
+    assert ended.code == 1 and "is not a valid id of a scenario" in ended.err
 
 
 ILL_FORMED: dict[str, list[object]] = {
@@ -212,7 +212,7 @@ def test_an_integer_that_nobody_can_read_is_an_error_of_its_file(hazardmill: Haz
     (empty_folder / "s").mkdir()
     (empty_folder / "s" / "x.scenario.json").write_text("9" * 5_000)
     ended = hazardmill("scenario", "verify", "s")
-    assert ended.code == 1 and "x.scenario.json: it is no JSON" in ended.err
+    assert ended.code == 1 and "x.scenario.json: it is not JSON" in ended.err
 
 
 def test_a_folder_without_scenarios_is_refused(hazardmill: Hazardmill, empty_folder: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_folder_without_scenarios_is_refused(hazardmill: Hazardmill, empty_fol
     assert (ended.code, "holds no *.scenario.json" in ended.err) == (3, True)
     write_scenario(empty_folder / "s", toaster())
     ended = hazardmill("scenario", "correct", "s", "--out", "s")
-    assert (ended.code, "--out is the folder that is read" in ended.err) == (2, True)
+    assert (ended.code, "--out is the same folder as DIR" in ended.err) == (2, True)
 
 
 def test_a_label_that_is_no_leaf_is_null(pddl: Path) -> None:

@@ -218,7 +218,7 @@ def test_fetch_is_a_wrong_call_where_nothing_or_too_much_is_meant(hazardmill: Ha
     for words, said in (
         (("bddl",), "source bddl has no file to fetch [install the package"),
         (("dishes",), "has 2 files: a2018.tsv to a2019.tsv [choose with --file"),
-        (("dishes", "--file", "2031"), "no file of source dishes matches '2031' [it has a2018.tsv, a2019.tsv]"),
+        (("dishes", "--file", "2031"), "source dishes matches '2031' [choose from its files: a2018.tsv, a2019.tsv]"),
     ):
         ended = hazardmill("sources", "fetch", *words)
         assert ended.code == 2

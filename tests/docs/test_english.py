@@ -22,6 +22,10 @@ BANNED = {
     r"\b(is|are) none of\b": "does not belong to, is not one of",
     r"\btells\b": "says, reports, shows",
     r"\bwhat is otherwise\b": "what differs",
+    r"\bnobody is named\b": "there is no model to ask",
+    r"\bneeded but for\b": "required without, required unless",
+    r"\bodd characters\b": "control characters",
+    r"\bwaited for no longer\b": "then the run stops",
     rf"\b({_COUNTED}) an? ({_UNITS})\b(?! (is|was|has|that|of|with))": "per",
 }
 
@@ -34,6 +38,10 @@ BANNED = {
         "of which it is null",
         "is none of its",
         "it tells",
+        "nobody is named who answers",
+        "needed but for --graphs",
+        "without odd characters",
+        "a batch is waited for no longer",
         "a row a run",
     ],
 )

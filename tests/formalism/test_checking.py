@@ -154,15 +154,19 @@ MEANING = {
     "arity": (soup(goal=["fluent", "bowl_at"]), "goal: bowl_at takes 1 argument(s) (place), got 0", None),
     "type of argument": (
         soup(fluents__0__parameters__0=["?where", "room"]),
-        "bowl_at wants a room for ?where, ?to is a place",
+        "bowl_at needs type room for ?where, but ?to is of type place",
         None,
     ),
     "integer condition": (
         soup(fluents__4=boolean("level", value="integer"), goal=["fluent", "level"]),
-        "goal: (level) is an integer, a condition is wanted",
+        "goal: (level) is an integer, but a condition is wanted",
         "compare it",
     ),
-    "Boolean term": (soup(goal=["=", ["fluent", "moving_slowly"], 1]), "(moving_slowly) is Boolean, an integer", "iff"),
+    "Boolean term": (
+        soup(goal=["=", ["fluent", "moving_slowly"], 1]),
+        "(moving_slowly) is Boolean, but an integer",
+        "iff",
+    ),
     "effect on an integer": (
         soup(fluents__4=boolean("level", value="integer"), actions__1__effects__0__1=["fluent", "level"]),
         "actions[slow_down].effects[0]: a truth value stands where an integer is wanted",
@@ -279,7 +283,7 @@ def test_depth_is_capped():
     with pytest.raises(DocumentError, match="goal: nested more than 60 deep"):
         Document.from_json(soup(goal=nested(61, True)))
     for part in ({"goal": nested(100_000, True)}, {"provenance": {"a": nested(100_000, True)}}):
-        with pytest.raises(DocumentError, match="nested too deep to be read"):
+        with pytest.raises(DocumentError, match="nested too deeply to be read"):
             Document.from_json(soup(**part))
     sums = 1
     for _ in range(61):
@@ -362,7 +366,7 @@ def test_schema_and_reader_agree_on_mutated_documents(schema, drawn, place, chan
     except DocumentError as error:
         if schema.is_valid(task):
             # What it lets pass is wrong in meaning, not in shape.
-            integers = "an integer is wanted" in error.message or "integer, a condition" in error.message
+            integers = "an integer is wanted" in error.message or "integer, but a condition" in error.message
             assert integers or "truth value" in error.message or not any(w in error.message for w in SHAPE_WORDS), error
     else:
         schema.validate(task)

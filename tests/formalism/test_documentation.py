@@ -109,7 +109,7 @@ def test_a_condition_is_no_value_of_a_boolean():
             a, b = self.fluent("a"), self.fluent("b")
             self.action("act").assigns(b, a)
 
-    with pytest.raises(AuthoringError, match="is Boolean, an integer is wanted"):
+    with pytest.raises(AuthoringError, match="is Boolean, but an integer is wanted"):
         Copying().document()
 
 

@@ -441,7 +441,7 @@ IN_DOMAIN = {
     "not": (dict(pre="(not (lit) (lit))"), "not takes 1 part(s), got 2"),
     "quantifier": (dict(pre="(exists ?z (lit))"), "exists needs a list of variables"),
     "number as condition": (dict(pre="(n)"), "(n) is a number where a condition is expected"),
-    "no name": (dict(pre="((lit))"), "((lit)) begins with no name"),
+    "no name": (dict(pre="((lit))"), "((lit)) does not begin with a name"),
     "preference": (dict(pre="(preference p (lit))"), "preferences cannot be expressed"),
     "product": (dict(pre="(< (* (n) 2) 1)"), "products cannot be expressed: (* (n) 2)"),
     "fraction": (dict(pre="(< (n) 0.5)"), "0.5 is not an integer"),
@@ -451,14 +451,14 @@ IN_DOMAIN = {
     "effect word": (dict(eff="lit"), "'lit' stands where an effect is expected"),
     "scale": (dict(eff="(scale-up (n) 2)"), "scaling effects cannot be expressed"),
     "probabilistic": (dict(eff="(probabilistic 0.5 (lit))"), "probabilistic effects cannot be expressed"),
-    "effect on a number": (dict(eff="(not (n))"), "(n) is a number, this effect does not fit it"),
-    "increase": (dict(eff="(increase (lit) 1)"), "(lit) is Boolean, this effect does not fit it"),
+    "effect on a number": (dict(eff="(not (n))"), "(n) is a number, so this effect does not fit it"),
+    "increase": (dict(eff="(increase (lit) 1)"), "(lit) is Boolean, so this effect does not fit it"),
     "effect target": (dict(eff="(increase n 1)"), "'n' stands where a fluent is expected"),
     "disjunctive effect": (dict(eff="(or (lit))"), "the predicate or function 'or' is not declared"),
     "arity": (dict(pre="(on ?x)"), "actions[go].precondition: on takes 2 argument(s)"),
     "many effects": (
         dict(eff="(forall (?a ?b ?c ?d ?e ?f ?g ?h ?i ?j ?k ?l ?m ?n) (on ?a ?b))"),
-        "the forall effects of the action stand for over 10000 effects",
+        "the forall effects of the action unfold into more than 10000 effects",
     ),
 }
 
@@ -524,12 +524,12 @@ def test_errors_of_a_domain_name_the_line(change, line, message):
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (("(:domain delivery)", "(:domain cooking)"), 1, "the problem is of the domain 'cooking', not 'Delivery'"),
+        (("(:domain delivery)", "(:domain cooking)"), 1, "the problem belongs to the domain 'cooking', not 'Delivery'"),
         (("north - depot", "BASE - depot"), 2, "the object 'BASE' is already declared"),
         (("(= (toll) 2)", ""), 3, "(toll) has no initial value"),
         (("(= (load bike1) -1)", ""), 3, "(load Bike1) has no initial value"),
         (("(= (load bike1) -1)", "(= (load bike1) -2)"), 3, "initial[load Bike1]: -2 is out of bounds -1..2"),
-        (("(sealed a)", "(sealed north)"), 4, "Sealed wants a parcel"),
+        (("(sealed a)", "(sealed north)"), 4, "Sealed needs type parcel"),
     ],
 )
 def test_errors_of_a_problem_name_the_line(change, line, message):
@@ -659,7 +659,7 @@ MEANING = {
     ),
     "type of argument": (
         changed("dangers/2/condition", ["at", "base", "base"]),
-        "dangers[2].condition: At wants a Vehicle",
+        "dangers[2].condition: At needs type Vehicle",
     ),
     "type": (
         changed("dangers/2/condition", ["exists", [["?q", "cup"]], True]),
@@ -753,7 +753,7 @@ def test_files_that_cannot_be_read_are_named(files, place):
     [
         ("{", "the sidecar is not JSON"),
         ('{"context": [], "context": ["wet"]}', "the key 'context' occurs twice"),
-        ("[" * 100_000, "the sidecar is nested too deep"),
+        ("[" * 100_000, "the sidecar is nested too deeply"),
     ],
 )
 def test_a_sidecar_that_is_no_json_is_refused(files, text, message):

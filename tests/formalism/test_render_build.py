@@ -254,9 +254,9 @@ def test_long_calls_are_broken_and_mean_the_same() -> None:
         ({"dangers": []}, "no dangers"),
         ({"actions": [], "dangers": [], "realised_by": None}, "does not name"),
         ({"fluents__0__parameters": [["?where", "place"]]}, r"parameter \?where would be called \?p1"),
-        ({"objects__2": ["bell", "object"]}, "object bell: it is of the root type"),
+        ({"objects__2": ["bell", "object"]}, "object bell: it has the root type"),
         ({"fluents__4": boolean("near") | {"parameters": [["?p1", "object"]]}}, "fluent near: .*root type"),
-        ({"goal": ["exists", [["?x", "object"]], True]}, "goal: it is of the root type"),
+        ({"goal": ["exists", [["?x", "object"]], True]}, "goal: it has the root type"),
         ({"actions__1__effects__1": sets("soup_is_hot")}, "writes the context fluent soup_is_hot"),
         ({"actions__2": action("wait", parameters=[["?name", "place"]])}, "cannot be called 'name'"),
         ({"actions__2": action("wait", parameters=[["?sets", "place"]])}, "cannot be called 'sets'"),
@@ -265,7 +265,7 @@ def test_long_calls_are_broken_and_mean_the_same() -> None:
         ({"goal": ["or", ["fluent", "moving_slowly"]]}, "fewer than two"),
         ({"dangers__0__condition": ["and", True, ["and", True, False]]}, "danger of carry: .*directly inside"),
         ({"goal": ["not", ["not", ["fluent", "moving_slowly"]]]}, "double negation"),
-        ({"goal": ["not", True]}, "double negation, or that of a truth value"),
+        ({"goal": ["not", True]}, "double negation, or a negated truth value"),
         ({"goal": ["forall", [["?x", "place"], ["?y", "place"]], True]}, "over 2 variables"),
         ({"goal": ["forall", [["?x-y", "place"]], True]}, r"variable that is called \?x-y"),
         ({"goal": ["forall", [["?lambda", "place"]], True]}, "variable"),
@@ -283,7 +283,7 @@ def test_a_sum_before_a_fluent_with_arguments_would_be_turned_round() -> None:
     level = integer("level") | {"parameters": [["?p1", "place"]]}
     added = ["+", ["fluent", "count"], 1]
     changes = {"fluents__4": level, "fluents__5": integer("count")}
-    with pytest.raises(NotExpressible, match="turn the comparison round"):
+    with pytest.raises(NotExpressible, match="swap the two sides"):
         rendered(**changes, goal=["<", added, ["fluent", "level", "table"]])
     kept = soup_document(**WHERE, **changes, goal=[">", ["fluent", "level", "table"], added])
     assert run(build_code(kept)).hash == kept.hash

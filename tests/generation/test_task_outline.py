@@ -188,7 +188,7 @@ def test_a_title_of_any_text_names_a_class() -> None:
         ({"goal": "cup_at(mug)"}, "goal: cup_at takes 2"),
         ({"goal": "robot_at(moon)"}, "object 'moon' is not declared"),
         ({"goal": "slwo"}, "'slwo' is not declared"),
-        ({"goal": "level(mug)"}, "is an integer, a condition is wanted"),
+        ({"goal": "level(mug)"}, "is an integer, but a condition is wanted"),
         ({"dangers": ["fly: mug_is_hot"]}, "action 'fly' is not declared"),
         ({"dangers": ["carry: busy(table)"]}, "object 'table' is not declared"),
         ({"dangers": ["carry(left): mug_is_hot"]}, r"dangers\[0\]: carry\(left\) does not repeat the parameters"),

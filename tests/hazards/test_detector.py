@@ -118,12 +118,15 @@ def test_danger_entries_that_take_danger_away_are_no_rules() -> None:
     ("rule", "why"),
     [
         ("action: fly", "no action matches 'fly'"),
-        ("action: open, arguments: [a, b]", "open has 1 argument(s), the rule names 2"),
-        ("action: open, arguments: [stove]", "'stove' matches no place and no type of one, in open"),
+        ("action: open, arguments: [a, b]", "open has 1 argument(s), but the rule names 2"),
+        (
+            "action: open, arguments: [stove]",
+            "in open, 'stove' matches no object of type place and no type of such an object",
+        ),
         ("action: open, when: '(wet ?1)'", "the predicate or function 'wet' is not declared"),
         ("action: open, when: '(open ?2)'", "the variable ?2 is not declared"),
-        ("action: open, when: '(on ?1)'", "condition: on wants a device for ?a, ?p is a place"),
-        ("action: open, when: '(> (open ?1) 0)'", "condition: (open ?p) is Boolean, an integer is wanted"),
+        ("action: open, when: '(on ?1)'", "condition: on needs type device for ?a, but ?p is of type place"),
+        ("action: open, when: '(> (open ?1) 0)'", "condition: (open ?p) is Boolean, but an integer is wanted"),
     ],
 )
 def test_a_rule_that_names_nothing_is_a_misfit(rule: str, why: str, tmp_path: Path) -> None:
@@ -145,8 +148,8 @@ def test_a_rule_may_fit_one_action_and_not_another(tmp_path: Path) -> None:
     ("rule", "why"),
     [
         ("fluent: flying", "no fluent is called 'flying'"),
-        ("fluent: on, at_least: 2", "on has 1 ground instance(s), the rule needs 2"),
-        ("fluent: level", "the fluent level has integers, which do not hold or fail; compare it in a condition"),
+        ("fluent: on, at_least: 2", "on has 1 ground instance(s), but the rule needs 2"),
+        ("fluent: level", "the fluent level is an integer, which cannot hold or fail; compare it in a condition"),
         ("condition: (wet floor)", "the predicate or function 'wet' is not declared"),
     ],
 )

@@ -58,13 +58,13 @@ def test_words_are_read_as_they_are_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "the map is no mapping"),
-        ("- a", 1, "the map is no mapping"),
-        ("a: [", 1, "the map is no YAML"),
-        ("format: other", 1, "the format is 'other', this version reads 'hazardmill-hazards/1'"),
+        ("", 1, "the map is not a YAML mapping"),
+        ("- a", 1, "the map is not a YAML mapping"),
+        ("a: [", 1, "the map is not YAML"),
+        ("format: other", 1, "the format is 'other', but this version reads 'hazardmill-hazards/1'"),
         ("categories: []", 1, "the format is None"),
         (f"{HEAD}rules: []", 3, "the map has the unknown key 'rules'"),
-        (f"{HEAD}process: 7", 3, "process is no list"),
+        (f"{HEAD}process: 7", 3, "process is not a list"),
         (f"{HEAD}{PROCESS}\n{PROCESS}", 4, "the map has the key 'process' twice"),
     ],
 )
@@ -79,7 +79,7 @@ def test_a_file_that_is_not_there_or_is_not_text_is_refused(tmp_path: Path) -> N
     with pytest.raises(PlanningInputError, match="the map cannot be read"):
         read_map(tmp_path / "none.yaml")
     (tmp_path / "map.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PlanningInputError, match="the map is no YAML"):
+    with pytest.raises(PlanningInputError, match="the map is not YAML"):
         read_map(tmp_path / "map.yaml")
     (tmp_path / "map.yaml").write_bytes(b"#" * 1_000_001)
     with pytest.raises(PlanningInputError, match="over 1000000 bytes"):
@@ -95,7 +95,7 @@ BAD_RULES = {
     ),
     "no action": ("process: [{categories: [broken]}]", "process[1] has no action"),
     "unknown key": ("process: [{action: fly, categories: [broken], if: x}]", "process[1] has the unknown key 'if'"),
-    "no mapping": ("process: [fly]", "process[1] is no mapping"),
+    "no mapping": ("process: [fly]", "process[1] is not a mapping"),
     "no parentheses": ("process: [{action: fly, categories: [broken], when: wet}]", "process[1].when: 'wet' has no"),
     "no PDDL": (
         'process: [{action: fly, categories: [broken], when: "(not)"}]',
@@ -113,15 +113,15 @@ BAD_RULES = {
         f"process: [{{action: fly, categories: [broken], arguments: [{', '.join('a' * 13)}]}}]",
         "process[1].arguments has 13 items",
     ),
-    "arguments": ("process: [{action: fly, categories: [broken], arguments: {a: b}}]", "arguments is no list"),
+    "arguments": ("process: [{action: fly, categories: [broken], arguments: {a: b}}]", "arguments is not a list"),
     "half a character": (
         'process: [{action: "fly\\ud800", categories: [broken]}]',
-        "process[1].action has half of a character",
+        "process[1].action contains an unpaired surrogate",
     ),
-    "nested": ("process: [{action: fly, categories: [[broken]]}]", "process[1].categories[1] is no text"),
+    "nested": ("process: [{action: fly, categories: [[broken]]}]", "process[1].categories[1] is not text"),
     "both": (
         'termination: [{condition: "(wet)", fluent: on, categories: [broken]}]',
-        "termination[1] has a condition and counts facts too",
+        "termination[1] has a condition, but also counts facts",
     ),
     "neither": ("termination: [{categories: [broken]}]", "termination[1] has neither condition nor fluent"),
     "at least nothing": (

@@ -1,4 +1,4 @@
-"""Scene graphs: EAI's pairs, each switch, and what is no graph."""
+"""Scene graphs: EAI's pairs, each switch, and what is not a graph."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def test_an_object_that_comes_or_goes_is_a_change() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([], "g is no graph"),
+        ([], "g is not a graph"),
         ({"nodes": {}}, "g has no list of nodes"),
-        ({"nodes": [7]}, "g.nodes[1] is no object"),
-        ({"nodes": [{"id": True, "class_name": "a"}], "edges": []}, "g.nodes[1] is no node"),
-        ({"nodes": [{"id": 1, "class_name": "a"}] * 2, "edges": []}, "g.nodes[2]: the id 1 stands twice"),
+        ({"nodes": [7]}, "g.nodes[1] is not an object"),
+        ({"nodes": [{"id": True, "class_name": "a"}], "edges": []}, "g.nodes[1] is not a node"),
+        ({"nodes": [{"id": 1, "class_name": "a"}] * 2, "edges": []}, "g.nodes[2]: the id 1 occurs twice"),
         ({"nodes": [{"id": 1, "class_name": "a", "states": [1]}], "edges": []}, "g.nodes[1].states holds"),
         ({"nodes": []}, "g has no list of edges"),
         ({"nodes": [], "edges": [{}]}, "g.edges[1] has no relation_type"),
@@ -128,11 +128,11 @@ def test_a_wrong_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
         (
             f"{path}:3: graphs[2].edges[1].from_id: there is no node 9 [",
             f"{tmp_path / 'none.json'}: the graphs cannot be read: No such file or directory [",
-            f"{path}:5: the line is no pair of graphs [",
+            f"{path}:5: the line is not a pair of graphs [",
             f"{path}:6: the line has no list of graphs [",
-            f"{path}:7: reference is no path [",
-            f"{path}:8: the line is no script [",
-            f"{path}:10: the line is no JSON",
+            f"{path}:7: reference is not a path [",
+            f"{path}:8: the line is not a script [",
+            f"{path}:10: the line is not JSON",
         ),
         wrong,
         strict=True,

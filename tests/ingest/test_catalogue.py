@@ -122,7 +122,7 @@ def test_files_are_chosen_by_part_of_the_name_or_pattern(tmp_path: Path) -> None
     assert chosen("rows20[12][90].tsv") == ["2019", "2020"]
     with pytest.raises(UsageError, match=r"has 3 files: rows2018.tsv to rows2020.tsv.*--file"):
         chosen()
-    with pytest.raises(UsageError, match=r"matches '2021'.*it has rows2018.tsv, rows2019.tsv, rows2020.tsv"):
+    with pytest.raises(UsageError, match=r"'2021'.*choose from its files: rows2018.tsv, rows2019.tsv, rows2020"):
         chosen("2018", "2021")
 
 

@@ -96,13 +96,13 @@ def test_rows_of_any_config(release):
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda release: release.tasks("dev"), "there is no split 'dev' \\[one of: train, validation, test\\]"),
+        (lambda release: release.tasks("dev"), "there is no split 'dev' \\[name one of: train, validation, test\\]"),
         (lambda release: release.rows("tasks", "dev"), "there is no split 'dev'"),
-        (lambda release: release.rows("plans"), "no config 'plans' \\[one of: preference_pairs, "),
+        (lambda release: release.rows("plans"), "no config 'plans' \\[name one of: preference_pairs, "),
         (lambda release: release.splits("../x"), "no config '../x'"),
         (
             lambda release: list(release.rows("tasks", columns=["task"])),
-            "tasks has no column task \\[one of: task_id, ",
+            "tasks has no column task \\[name one of: task_id, ",
         ),
     ],
 )

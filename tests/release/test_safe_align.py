@@ -274,8 +274,8 @@ def test_alpha_outside_0_to_1_is_refused(alpha):
     ("changes", "said"),
     [
         ({"beta": 0}, r"beta is 0, not a number above 0 \[give a beta above 0\]"),
-        ({"gamma_beta_ratio": -1}, r"gamma_beta_ratio is -1, not .* \[give a gamma_beta_ratio from 0 on\]"),
-        ({"sft_weight": float("inf")}, r"sft_weight is inf, not .* \[give a sft_weight from 0 on\]"),
+        ({"gamma_beta_ratio": -1}, r"gamma_beta_ratio is -1, not .* \[give a gamma_beta_ratio of at least 0\]"),
+        ({"sft_weight": float("inf")}, r"sft_weight is inf, not .* \[give a sft_weight of at least 0\]"),
         ({"length": "words"}, r"length is 'words' \[count the length in 'tokens' or in 'actions'\]"),
     ],
 )

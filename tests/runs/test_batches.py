@@ -180,7 +180,7 @@ def test_an_old_batch_is_waited_for_no_longer(store: Store, notes: Path) -> None
     provider = BatchesInProcess(backend(), ready_at=10**9)
     many = Many(store, provider, wait=False)
     many.start(notes, batch_max_age=1e-9)
-    with pytest.raises(RunStopped, match="which is more than 0 s") as caught:
+    with pytest.raises(RunStopped, match="which is over the limit of 0 s") as caught:
         many.go_on()
     assert "--batch-max-age" in str(caught.value.remedy)
     assert state(store) == "stopped"

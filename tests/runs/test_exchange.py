@@ -163,8 +163,8 @@ def test_the_first_answer_that_was_booked_stays_and_another_one_is_told(
     (exchange.folder / name).write_text(json.dumps([changed, json.loads(entries[1])]))
     assert exchange.go_on()
     (said,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert f"element 1 is another answer to {booked[0]['identity']} than the one that is booked, which stays" in said
-    assert str(exchange.folder) in said and "begin another run with a folder of its own" in said
+    assert f"element 1 differs from the answer to {booked[0]['identity']} that is already recorded, which stays" in said
+    assert str(exchange.folder) in said and "start another run with a folder of its own" in said
     after = store.rows("llm_calls", {"answered": True}, ["identity", "answer"])
     assert len(after) == 2 and booked[0] in after
 
@@ -191,7 +191,7 @@ def test_a_run_keeps_the_format_of_its_folder(store: Store, tmp_path: Path, note
     exchange = Exchange(store, tmp_path / "exchange", begun)
     exchange.start(notes)
     assert exchange.go_on()
-    with pytest.raises(SettingsError, match=f"begun in the format {begun}, and {other} was asked for"):
+    with pytest.raises(SettingsError, match=f"has the format {begun}, but {other} was asked for"):
         exchange.go_on(exchange_format=other)
     # What was asked in the old folder is read there, and the rest is asked in the new one.
     elsewhere = tmp_path / "elsewhere"
@@ -230,7 +230,7 @@ def test_a_folder_belongs_to_one_run(exchange: Exchange, notes: Path) -> None:
 
 
 def test_a_budget_and_a_batch_beside_it_are_refused(exchange: Exchange, notes: Path) -> None:
-    with pytest.raises(UsageError, match="a budget cannot be kept over an exchange folder"):
+    with pytest.raises(UsageError, match="a budget cannot be kept with an exchange folder"):
         exchange.start(notes, budget_usd=1.0)
     with pytest.raises(UsageError, match="not both"):
         exchange.start(notes, batch=True)

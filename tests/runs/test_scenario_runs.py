@@ -135,7 +135,7 @@ def test_feedback_goes_round_until_it_passes(store: Store, notes: Path) -> None:
     assert "What was found wrong" not in prompts[0]
     assert "there is no JSON object" in prompts[1]
     assert "goal[0]" in prompts[2]
-    assert "on wants a appliance for ?a" in prompts[3]
+    assert "on needs type appliance for ?a" in prompts[3]
     assert "nobody toasts it wrapped" in prompts[4] and "Toast the sandwich" in prompts[4]
     (row,) = store.rows("scenarios")
     assert (row["draft"], row["instruction"]) == (5, "Toast it, please.")
@@ -247,7 +247,7 @@ def test_the_scenarios_of_a_run_are_written_as_files(store: Store, notes: Path, 
 
 def test_what_cannot_be_made_is_refused(notes: Path, tmp_path: Path) -> None:
     made = config(notes, backend="litellm")
-    with pytest.raises(UsageError, match="--base is for scenarios"):
+    with pytest.raises(UsageError, match="--base applies only to scenarios"):
         made.model_copy(update={"base": tmp_path}).check()
     with pytest.raises(UsageError, match="writes tasks only"):
         RunConfig(inputs=made.inputs, kind="sit", base_domain=BASE).check()
@@ -264,7 +264,7 @@ def test_what_cannot_be_made_is_refused(notes: Path, tmp_path: Path) -> None:
 
 def test_a_preview_knows_tasks_only_and_says_so(notes: Path) -> None:
     words = ["--source", "notes", "--input", str(notes), "--kind", "sit", "--model", "openai/gpt-5-mini"]
-    with pytest.raises(UsageError, match="knows tasks only"):
+    with pytest.raises(UsageError, match="works for tasks only"):
         CliRunner().invoke(preview, words, catch_exceptions=False)
 
 

@@ -181,7 +181,7 @@ def test_batches_are_listed_by_page_newest_first(asker):
     [
         ((line("a"), line("a")), "same custom_id"),
         ((line("a"), line("b", body={"model": "other"})), "different models"),
-        ((line("a", url="/v1/embeddings"),), "line 1 is no request"),
+        ((line("a", url="/v1/embeddings"),), "line 1 is not a request"),
         ((line("a"), []), "line 2 is not a request"),
         ((), "empty"),
     ],
@@ -356,6 +356,6 @@ def test_seeded_faults_depend_on_nothing_else():
 def test_faults_are_written_as_words():
     assert parse_batch_faults("create-lost, line-500") == (BatchFaultKind.CREATE_LOST, BatchFaultKind.LINE_ERROR)
     assert parse_batch_faults("all") == tuple(BatchFaultKind)
-    with pytest.raises(ValueError, match="no such fault: 'x'; there are all, 429, "):
+    with pytest.raises(ValueError, match="no such fault: 'x'; name all, or one of 429, "):
         parse_batch_faults("x")
     assert all(kind.steps for kind in BatchFaultKind)

@@ -75,7 +75,7 @@ def test_the_draws_stay_what_they_are():
         ({"rate": 1.5}, "rate must be between 0 and 1, got 1.5"),
         ({"fatal_rate": 0.1}, "fatal_rate is 0.1, but no kind"),
         ({"kinds": ["refusal"]}, "rate is 0.3, but no kind"),
-        ({"kinds": ["502"]}, "no such fault: '502'; there are 429,"),
+        ({"kinds": ["502"]}, "no such fault: '502'; name one of 429,"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(settings, said):

@@ -32,7 +32,7 @@ from hazardmill.text.printable import printable
     type=click.Path(path_type=Path, dir_okay=False),
     multiple=True,
     metavar="FILE",
-    help="Sheet of `hazards seeds` that a reviewer filled in, to compare people with the detector; may be repeated.",
+    help="Sheet of `hazards seeds` that a reviewer filled in, to compare people with the detector; repeat for several.",
 )
 @click.option(
     "--out",

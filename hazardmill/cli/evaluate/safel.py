@@ -48,19 +48,20 @@ _TITLES: Final[Mapping[str, str]] = {
     "place",
     required=True,
     metavar="DIR|RELEASE",
-    help="Folder of scenarios, or a release: then both forms of its tasks.",
+    help="Folder of scenarios, or a release, each of whose tasks becomes a mal and a sit scenario.",
 )
 @click.option(
     "--test",
     type=click.Choice(["refusal", "goal", "transition", "sequence"]),
     required=True,
-    help="Whether to act; what the goal is; what an action needs or does; a plan.",
+    help="What to ask for: whether to act, the goal, what an action needs or does, or a plan.",
 )
-@click.option("--model", help="Model to ask, as litellm names it; needed unless --exchange is given.")
+@click.option("--model", help="Model to ask, as litellm names it; required without --exchange.")
 @click.option(
     "--ordinary",
     metavar="RELEASE",
-    help="With refusal: also ask about this release's tasks without any risk [default: RELEASE of --scenarios].",
+    help="With --test refusal: also ask about this release's contrast twins, in which nothing is dangerous [default:"
+    " RELEASE of --scenarios].",
 )
 @click.option(
     "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per question."
@@ -92,18 +93,18 @@ def safel(
     """Test whether a model refuses harmful commands, and where planning fails under risk.
 
     Writes safel.parquet, with a row per answer, prompts.jsonl with all questions, and summary.json. The command stops,
-    resumes, pays and replays as `evaluate run` does. With --exchange it asks nobody: it writes the requests, scores the
-    answers that are there, and continues when it is called again. docs/safel.md explains tests and figures.
+    resumes, pays and replays as `evaluate run` does. With --exchange it asks no model: it writes the requests,
+    scores the answers that are there, and continues when it is called again. docs/safel.md explains tests and figures.
     """  # noqa: DOC501  # the docstring is the command's help
     if model is None and asked.get("exchange") is None:
-        raise UsageError("nobody is named who answers", remedy="give --model, or --exchange with a folder")
+        raise UsageError("there is no model to ask", remedy="give --model, or --exchange with a folder")
     scenarios = read_set(place, ordinary)
     for error in scenarios.errors:
         click.echo(printable(f"error: {error}"), err=True)
     chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     run = SafelRun(scenarios, test, configure_planner(model or ANYONE, **chosen), samples, parameters, limit)
     if not run.items:
-        raise UsageError(f"no scenario of {scenarios.name} is for --test {test}", remedy="name another test")
+        raise UsageError(f"{scenarios.name} has no scenario for --test {test}", remedy="give another --test")
     folder = out or Path("evaluations") / run.run_id
     waiting: RunWaiting | None = None
     missing = 0

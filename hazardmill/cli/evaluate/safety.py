@@ -52,10 +52,10 @@ _ONLY_ASKING: Final[Mapping[str, str]] = {
 @click.command(
     epilog="Example: hazardmill evaluate safety --tasks demo-out/tasks --model openai/gpt-4o-mini --safety-reminder"
 )
-@click.option("--tasks", "place", metavar="DIR|RELEASE", help="Task folders, or a release; needed but for --graphs.")
+@click.option("--tasks", "place", metavar="DIR|RELEASE", help="Task folders, or a release; required without --graphs.")
 @click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only tasks of this split.")
 @map_option(SHIPPED)
-@click.option("--model", help="Model to ask, as litellm names it; with --plans, who wrote plans that do not say so.")
+@click.option("--model", help="Model to ask, as litellm names it; with --plans, the author of plans that name none.")
 @click.option(
     "--agent",
     "choice",
@@ -65,35 +65,35 @@ _ONLY_ASKING: Final[Mapping[str, str]] = {
     help="The example that the model is shown: one drawn by seed, or the one with the most similar instruction.",
 )
 @click.option("--safety-reminder", "reminder", is_flag=True, help="Remind the model of safety.")
-@click.option("--confidence", is_flag=True, help="Ask for a confidence of each step, and read these from answers.")
+@click.option("--confidence", is_flag=True, help="Ask for a confidence for each step, and read it from the answers.")
 @click.option("--example-seed", type=click.IntRange(0), default=0, show_default=True, help="Seed that draws examples.")
 @click.option(
     "--plans",
     "plans_path",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON lines of plans or answers, as for `evaluate score`; nobody is asked.",
+    help="JSON lines of plans or answers, as for `evaluate score`; no model is asked.",
 )
 @click.option("--only-known", is_flag=True, help="With --plans: leave out plans for other tasks.")
 @click.option(
     "--graphs",
     "graphs_path",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON lines of recorded scene graphs, a line per script: success alone is judged.",
+    help="JSON lines of recorded scene graphs, a line per script: only success is judged.",
 )
 @click.option(
     "--judge",
     type=click.Choice(["executed", "attempted"]),
     default="executed",
     show_default=True,
-    help="What to judge of a script that stops: what was done, or also what could not be done, by rules without a "
-    "condition.",
+    help="What to judge if a step of a script cannot be done: the steps before it, or also that step, by the rules "
+    "without a condition.",
 )
 @click.option(
     "--success",
     type=click.Choice(["reached", "final", "goal"]),
     default="reached",
     show_default=True,
-    help="What success is: some state reaches the reference, the last one does, or the goal holds at the end.",
+    help="What counts as success: some state reaches the reference, the last one does, or the goal holds at the end.",
 )
 @click.option(
     "--relations",
@@ -102,7 +102,9 @@ _ONLY_ASKING: Final[Mapping[str, str]] = {
     show_default=True,
     help="Which relations must be as in the reference: those that it changes, or all.",
 )
-@click.option("--ignore", metavar="FLUENT", multiple=True, help="Leave out a fluent for success; may be repeated.")
+@click.option(
+    "--ignore", metavar="FLUENT", multiple=True, help="Ignore this fluent when judging success; repeat for several."
+)
 @click.option(
     "--rouge",
     type=click.Choice(["words", "actions", "package"]),
@@ -216,17 +218,18 @@ def _check_ways(
 ) -> None:
     """Refuse options that do not belong together."""
     if plans is not None and graphs is not None:
-        raise UsageError("--plans and --graphs are both given", remedy="score one after the other")
+        raise UsageError("--plans and --graphs cannot be combined", remedy="run the command once for each")
     if plans is None and graphs is None:
         if model is None and exchange is None:
             raise UsageError(
-                "nobody is named who writes scripts", remedy="give --model, --exchange, --plans or --graphs"
+                "there are no scripts to judge, and no model to ask",
+                remedy="give --model, --exchange, --plans or --graphs",
             )
     else:
         context = click.get_current_context()
         for name, option in _ONLY_ASKING.items():
             if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                raise UsageError(f"{option} is for asking an agent, and nobody is asked", remedy=f"leave out {option}")
+                raise UsageError(f"{option} applies only when a model is asked", remedy=f"leave out {option}")
     if graphs is None and place is None:
         raise UsageError("no tasks are named", remedy="give --tasks with a folder of task folders, or a release")
 
@@ -243,7 +246,7 @@ def _read(place: str, split: str | None, options: SafetyOptions, *, asking: bool
     unknown = [name for name in options.ignore if name not in known]
     if unknown:
         raise UsageError(
-            f"--ignore {unknown[0]}: no task has a fluent of this name", remedy="write it as the tasks have it"
+            f"--ignore {unknown[0]}: no task has a fluent of this name", remedy="name a fluent that the tasks declare"
         )
     used: set[str] = set()
 

@@ -31,14 +31,14 @@ from hazardmill.text.printable import printable
     "--tasks",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Tasks in and below a folder: count in how many of them each rule applies.",
+    help="Folder with tasks at any depth: count in how many of them each rule applies.",
 )
 @json_option
 def check(map_name: str, tasks: Path | None, as_json: bool) -> None:
-    """Show what a map of hazards maps, and with --tasks what it can never meet in these tasks.
+    """Show what a map of hazards maps and, with --tasks, which of its rules apply in none of these tasks.
 
-    MAP.yaml may be default: the map that ships with hazardmill. A rule that applies in no task is a finding and no
-    error, because one map serves many worlds.
+    MAP.yaml may be the word default, for the map that ships with hazardmill. A rule that applies in no task is a
+    finding, not an error, because one map serves many worlds.
 
     Exit code 1 if a part of the map or a task could not be read (it is reported, and the rest is checked); 3 if the map
     cannot be read at all.
@@ -104,8 +104,8 @@ def _show_map(hazards: HazardMap, uses: Sequence[RuleUse]) -> None:
     type=click.Choice(["executed", "attempted"]),
     default="executed",
     show_default=True,
-    help="What to judge of a plan that stops: what was done, or also the action that could not be done, by rules"
-    " without a condition.",
+    help="What to judge if an action of a plan cannot be done: the actions before it, or also that action, by the"
+    " rules without a condition.",
 )
 @store_option
 @json_option
@@ -120,8 +120,8 @@ def detect(
 ) -> None:
     """Find the harm that plans do on the way, and the harm that they leave behind.
 
-    TASK is a task folder, a task.json, or the id of a stored task. Each violation is shown with its step or as the end,
-    its categories and what made its rule fire. With --json, one line of JSON per plan.
+    TASK is a task folder, a task.json, or the id of a stored task. Each violation is shown with
+    its step (or the word end), its categories, and what made its rule fire. With --json, one line of JSON per plan.
 
     Exit code 1 if a plan is not safe, or a line of FILE or a part of the map could not be read (it is reported, and the
     rest is judged); 3 if TASK, FILE or the map cannot be read at all.

@@ -22,14 +22,16 @@ from hazardmill.text.printable import printable
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File for the seeds.")
 @sheet_option
-@filled_sheets_option("--confirmed", "A filled sheet: scripts that most reviewers do not call harmful are left out.")
+@filled_sheets_option(
+    "--confirmed", "A sheet that a reviewer filled in: scripts that most reviewers do not call harmful are left out."
+)
 @json_option
 def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: tuple[Path, ...], as_json: bool) -> None:
     """Find the tasks in which an agent did harm, with its scripts, violations and confidence.
 
-    RESULTS are folders written by `hazardmill evaluate safety`. Reviewers who fill in a sheet are given the definitions
-    of the categories, in a file beside it, and neither verdicts nor who wrote a script. With --confirmed, kappa between
-    each of them and the detector, and between each two of them, is printed.
+    RESULTS are folders written by `hazardmill evaluate safety`. Reviewers who fill in a sheet get the definitions of
+    the categories, in a file beside it; they see neither the verdicts nor who wrote a script. With --confirmed, kappa
+    between each reviewer and the detector, and between each two reviewers, is printed.
     """  # noqa: DOC501  # the docstring is the command's help
     without = next((folder for folder in results if not (folder / FILE).is_file()), None)
     if without is not None:

@@ -47,7 +47,7 @@ _LEFT_OUT: Final = {
     "--by-sa/--no-by-sa",
     default=False,
     show_default=True,
-    help="Whether to include tasks under a share-alike licence; the file must then be shared alike.",
+    help="Whether to include tasks under a share-alike licence; the file may then be shared only under that licence.",
 )
 @click.option(
     "--allow-offline",

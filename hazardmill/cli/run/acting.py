@@ -34,20 +34,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(1, 1000),
     default=2,
     show_default=True,
-    help="Number of dialogues, among which the seeds are dealt, six per dialogue at most.",
+    help="Number of dialogues that the seeds are divided among, at most six seeds per dialogue.",
 )
 @click.option(
     "--novelty",
     type=FiniteRange(0),
     default=0.7,
     show_default=True,
-    help="Rouge-L to an earlier task from which a task is not kept.",
+    help="A task is discarded if its Rouge-L to an earlier task is at least this.",
 )
 @click.option(
     "--rewrites/--no-rewrites",
     default=False,
     show_default=True,
-    help="Have the reference of each good proposal rewritten so that it does harm, for pairs of `release export`.",
+    help="Have the reference of each good proposal rewritten so that it does harm, to make pairs for `release export`.",
 )
 @click.option("--licence", help="Licence of the tasks [default: that of the seeds].")
 @click.option("--attribution", help="Credit line of the tasks [default: that of the seeds].")
@@ -83,9 +83,10 @@ def acting(
     said. Then each proposes tasks in the base domain. A task is kept if it is well formed, its reference script reaches
     the goal, some plan does the harm that it names, and it is unlike every task kept before.
 
-    A turn is a request of the ledger: a stopped run is resumed with `run resume` at the turn it was at, and pays for
-    no turn twice. --estimate says what the run will ask and cost, as `run estimate` does of other runs, and --preview
-    shows its first dialogue, turn by turn; that costs money as in a real run. More: docs/safety-detector.md.
+    Each turn is one request in the ledger. `run resume` continues a stopped run at the turn it had reached, and pays
+    for no turn twice. --estimate says what the run will ask and cost, as `run estimate` does for other runs, and
+    --preview shows its first dialogue, turn by turn; a preview costs money, as a real run does. More:
+    docs/safety-detector.md.
     """  # noqa: DOC501  # the docstring is the command's help
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.estimate import show_estimate

@@ -23,22 +23,24 @@ from hazardmill.text.printable import printable
 
 @click.command(epilog="Example: hazardmill run batch generate-20260131-235959-1a2b3c-0001 --is batch_abc")
 @click.argument("name", required=False)
-@click.option("--is", "batch_id", metavar="ID", help="It exists at the provider, under this id.")
+@click.option("--is", "batch_id", metavar="ID", help="The batch exists at the provider, under this id.")
 @click.option("--none", "is_none", is_flag=True, help="The provider does not have it: send its open requests again.")
-@click.option("--cancel", is_flag=True, help="Ask the provider to stop it; what it has answered is still booked.")
+@click.option("--cancel", is_flag=True, help="Ask the provider to stop the batch; answers it has given are recorded.")
 @store_option
 @json_option
 def batch(
     name: str | None, batch_id: str | None, is_none: bool, cancel: bool, store_path: Path | None, as_json: bool
 ) -> None:
-    """List the batches of all runs, or say what became of the batch NAME.
+    """List the batches of all runs, or settle what became of the batch NAME.
 
     A batch is written down before it is created. If the process is killed in between, and the provider does not list
-    batches by name, only you can find out whether it exists: --is and --none say so, and `run resume` goes on.
+    batches by name, only you can find out whether it exists. Record that with --is or --none, then use `run resume`.
     """  # noqa: DOC501  # the docstring is the command's help
     chosen = sum((batch_id is not None, is_none, cancel))
     if chosen > 1 or (chosen and name is None):
-        raise UsageError("say one thing about one batch", remedy="give NAME and one of --is, --none and --cancel")
+        raise UsageError(
+            "--is, --none and --cancel apply to one batch, one at a time", remedy="give NAME and one of them"
+        )
     store = open_store(store_path)
     if chosen:
         assert name is not None  # checked above
@@ -58,7 +60,7 @@ def _open_batch(store: Store, name: str) -> tuple[str, SentBatch]:
         for found in open_batches_of(store, row["run_id"]):
             if found.name == name:
                 return row["run_id"], found
-    raise UsageError(f"no batch of the name {name} is open", remedy="see `hazardmill run batch`")
+    raise UsageError(f"there is no open batch named {name}", remedy="see: hazardmill run batch")
 
 
 def _change(store: Store, found: tuple[str, SentBatch], batch_id: str | None, *, is_none: bool) -> None:
@@ -66,19 +68,25 @@ def _change(store: Store, found: tuple[str, SentBatch], batch_id: str | None, *,
     run_id, batch = found
     if batch_id is None and not is_none:
         if batch.channel == "exchange":
-            raise UsageError(f"{batch.name} is a file that nobody can be told about", remedy="leave it unanswered")
+            raise UsageError(
+                f"{batch.name} is a file in an exchange folder, and cannot be cancelled", remedy="leave it unanswered"
+            )
         if batch.batch_id is None:
             raise UsageError(
                 f"the provider's id of {batch.name} is not known yet", remedy=f"resume run {run_id}, which looks for it"
             )
         asyncio.run(_cancel(batch))
-        click.echo(f"{batch.name}: its provider was asked to stop it; resume run {run_id} to book what it has answered")
+        click.echo(
+            f"{batch.name}: its provider was asked to stop it; resume run {run_id} to record the answers it has given"
+        )
         return
     with store.writer(run_id) as writer:
         # Again, now that nobody else works on the run.
         _, batch = _open_batch(store, batch.name)
         if batch.state != "intended" and not is_none:
-            raise UsageError(f"{batch.name} is known at its provider as {batch.batch_id}", remedy="resume the run")
+            raise UsageError(
+                f"the provider's id of {batch.name} is already known: {batch.batch_id}", remedy="resume the run"
+            )
         if is_none:
             forget(batch, Ledger(store, writer, run_id)).result()
         else:

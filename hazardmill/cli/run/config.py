@@ -59,7 +59,7 @@ def refuse_scenarios(config: RunConfig) -> None:
     """
     if config.kind != "task":
         raise UsageError(
-            f"this command knows tasks only, not --kind {config.kind}",
+            f"this command works for tasks only, not for --kind {config.kind}",
             remedy="leave out --kind, or start the run with a small --limit and look at it with `run list` and `why`",
         )
 

@@ -110,7 +110,7 @@ def _verdict_on_batches(ways: ModelWays) -> str:
     if ways.batches == "none":
         return "its provider takes no batches"
     if ways.usd is None or ways.batch_usd is None:
-        return "prices.yaml has no price inside a batch, so nobody knows which way is cheaper"
+        return "prices.yaml has no price inside a batch, so it is not known which way is cheaper"
     single, batch = ways.usd.expected, ways.batch_usd.expected
     if ways.cheaper is None:
         return f"batches cost the same, {usd(batch)}"

@@ -39,7 +39,7 @@ def generate(
     more than is left of the budget is not sent. The run stops instead; `run resume` with a larger budget continues it.
 
     With --batch or --exchange, requests are sent together, and the command ends while the run waits for their answers;
-    `run resume` looks whether they are there. With --wait, the command waits instead. More: docs/batches.md.
+    `run resume` looks for them. With --wait, the command waits instead. More: docs/batches.md.
     """
     # Imported late, so that --help is quick: these take a second.
     from hazardmill.cli.run.config import new_config

@@ -26,9 +26,9 @@ def record(run_ids: tuple[str, ...], out: Path, store_path: Path | None, as_json
     """Record the answers of runs, to run the same records again without a model.
 
     For every finished record all answers are written, including those of failed drafts and refusals. A run looks
-    them up by record, what is made of it, stage, round, draft, repair turn (a further request after an unusable
-    answer) and the number given with --sample, so it finds them even after a prompt was edited. To run from them, use
-    `hazardmill run generate --model recorded --recordings FOLDER`.
+    them up by record, --kind, stage, round, draft, repair turn (a further request after an unusable answer) and the
+    number given with --sample, so it finds them even after a prompt was edited. To run from them, use `hazardmill run
+    generate --model recorded --recordings FOLDER`.
 
     A child run (see `run resume --child`) has only the answers that it paid for itself, so also name its parents, after
     the child. Exit code 3 if there is nothing to record.

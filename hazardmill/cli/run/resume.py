@@ -45,7 +45,8 @@ def resume(
     command lists the changes and does nothing. To continue with these changes, add `--child`: it starts a new run, on
     the same records unless `--limit` differs.
 
-    A run that waits for a batch or an exchange folder is looked at, and goes on as far as answers are there.
+    If the run waits for a batch or an exchange folder, the command collects the answers that are there, and continues
+    the run as far as they allow.
     """  # noqa: DOC501  # the docstring is the command's help
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")

@@ -19,7 +19,7 @@ from hazardmill.scenarios.risk import KINDS, Kind
 @click.command(epilog="Example: hazardmill scenario derive --release releases/1.0.0 --kind sit --out scenarios")
 @click.option("--release", "folder", type=click.Path(path_type=Path), required=True, help="Folder of the release.")
 @click.option(
-    "--kind", type=click.Choice(KINDS), required=True, help="mal: the goal is the harm; sit: it must be avoided."
+    "--kind", type=click.Choice(KINDS), required=True, help="mal: the goal is the harm; sit: the harm must be avoided."
 )
 @click.option("--split", help="Take only the tasks of this split [default: all].")
 @click.option(
@@ -27,10 +27,10 @@ from hazardmill.scenarios.risk import KINDS, Kind
 )
 @json_option
 def derive(folder: Path, kind: Kind, split: str | None, out: Path, as_json: bool) -> None:
-    """Derive a scenario from each task of a release whose danger is not graded.
+    """Derive a scenario from each task of a release, except tasks whose danger has degrees.
 
-    A plan is feasible on the sit form exactly if it is safe on the task, and on the mal form exactly if it is feasible
-    and unsafe there. Exit code 1 if tasks were left out (they are counted).
+    A plan is feasible in the sit scenario if and only if it is safe in the task. It is feasible in the mal scenario if
+    and only if it is feasible but unsafe in the task. Exit code 1 if tasks were left out (they are counted).
     """
     counts: Counter[str] = Counter()
     for task in load_release(folder).tasks(split):

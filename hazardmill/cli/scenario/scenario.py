@@ -28,7 +28,7 @@ from hazardmill.text.printable import printable
 _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 _SHOWN: Final = 20
 _declarations_option = click.option(
-    "--declarations", is_flag=True, help="Check declarations only: search for no plan, and ask for no risk."
+    "--declarations", is_flag=True, help="Check declarations only, neither plans nor risk."
 )
 
 
@@ -38,7 +38,7 @@ _declarations_option = click.option(
 def verify(folder: Path, as_json: bool) -> None:
     """Check each scenario of DIR: what it declares, its plans, its risk.
 
-    There must be exactly one shortest plan, of five steps or more, and a real risk in its way.
+    There must be exactly one shortest plan, of five steps or more, and a risk that a careless plan runs into.
 
     With --json, one line of JSON per scenario. Exit code 1 if a scenario did not pass or could not be read.
     """
@@ -81,11 +81,12 @@ def verify(folder: Path, as_json: bool) -> None:
 def correct(folder: Path, out: Path | None, declarations: bool, as_json: bool) -> None:
     """Mend each scenario of DIR by fixed rules that never touch its goal, instruction or risk.
 
-    At most three rounds, verified again after each; what does not pass then is discarded, with the reason. OUT gets the
-    others, and corrections.jsonl with all changes. Exit code 1 if a scenario was discarded or could not be read.
+    Each scenario gets at most three rounds of corrections, and is verified after each. If it still does not pass, it is
+    discarded, with the reason. OUT gets the other scenarios, and corrections.jsonl with all changes. Exit code 1 if a
+    scenario was discarded or could not be read.
     """  # noqa: DOC501  # the docstring is the command's help
     if out is not None and out.resolve() == folder.resolve():
-        raise UsageError("--out is the folder that is read", remedy="name another folder")
+        raise UsageError("--out is the same folder as DIR", remedy="name another folder")
     counts = Counts()
     lines = []
     for item in read_scenarios(folder):
@@ -122,7 +123,11 @@ def _write_lines(out: Path, lines: list[str]) -> None:
         out.mkdir(parents=True, exist_ok=True)
         (out / CORRECTIONS).write_text("".join(lines), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"it cannot be written: {error.strerror}", file=str(out / CORRECTIONS)) from error
+        raise InputError(
+            f"the file cannot be written: {error.strerror}",
+            file=str(out / CORRECTIONS),
+            remedy="name a folder that can be written",
+        ) from error
 
 
 @click.command(
@@ -144,9 +149,10 @@ def _write_lines(out: Path, lines: list[str]) -> None:
 def import_(base: Path, problems: tuple[Path, ...], risk: Path | None, out: Path, as_json: bool) -> None:
     """Import problems of a PDDL domain as scenarios, well formed or not.
 
-    What is wrong with them is for verify and correct.
+    Problems that are not well formed are imported too: `scenario verify` finds what is wrong with them, and `scenario
+    correct` mends what it can.
 
-    Exit code 1 if a problem could not be read (it is reported, and the rest is imported); 3 if the domain cannot.
+    Exit code 1 if a problem could not be read (it is reported, and the rest is imported); 3 if the domain could not.
     """
     counts: Counter[str] = Counter()
     for item in import_pddl(base, problems, risk):
@@ -167,9 +173,7 @@ def import_(base: Path, problems: tuple[Path, ...], risk: Path | None, out: Path
 @click.command(epilog="Example: hazardmill scenario export scenarios --to pddl --out pddl")
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("--to", "language", type=click.Choice(["pddl"]), required=True, help="The format to write.")
-@click.option(
-    "--out", type=_FOLDER, metavar="OUT", help="Folder above the scenarios' folders [default: DIR with -pddl after it]."
-)
+@click.option("--out", type=_FOLDER, metavar="OUT", help="Folder for the scenarios' folders [default: DIR-pddl].")
 @json_option
 def export(folder: Path, language: str, out: Path | None, as_json: bool) -> None:
     """Write domain.pddl, problem.pddl and risk.json of each scenario of DIR.

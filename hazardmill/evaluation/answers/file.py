@@ -119,11 +119,13 @@ class PlansFile:
                                 f"line {same.line}",
                                 file=str(path),
                                 line=number,
-                                remedy="give each answer a sample of its own, from 0",
+                                remedy="give each answer its own sample number, from 0",
                             )
                     offset += len(line)
         except OSError as error:
-            raise InputError(f"the plans cannot be read: {error.strerror or error}", file=str(path)) from error
+            raise InputError(
+                f"the plans cannot be read: {error.strerror or error}", file=str(path), remedy="check the path"
+            ) from error
         if not found:
             raise InputError("the file holds no plan", file=str(path), remedy="write one JSON object per line")
         places = {key: tuple(of[one] for one in sorted(of)) for key, of in found.items()}
@@ -173,7 +175,7 @@ def _parse_line(path: Path, number: int, line: bytes, model: str | None) -> Plan
             f"{place + ': ' if place else ''}{wrong['msg']}",
             file=str(path),
             line=number,
-            remedy="a line is a JSON object with task_id, model, and plan or answer",
+            remedy="write each line as a JSON object with task_id, model, and plan or answer",
         ) from error
     if given.model is None and model is None:
         raise InputError(

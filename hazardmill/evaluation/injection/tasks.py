@@ -58,7 +58,7 @@ class InjectedTasks:
         if unknown or not (arms and levels and seeds):
             raise UsageError(
                 f"cannot inject {', '.join(map(str, unknown)) or 'nothing'}",
-                remedy=f"levels are {', '.join(map(str, LEVELS))}",
+                remedy=f"give levels from {', '.join(map(str, LEVELS))}",
             )
         self._tasks = tasks
         self._arms = tuple(arm for arm in ARMS if arm in arms)

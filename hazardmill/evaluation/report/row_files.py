@@ -63,7 +63,7 @@ def read_row_files(
         if said is not None:
             if runs and said.run not in runs:
                 raise InputError(
-                    f"this is the summary of run {said.run}, but {rows.name} beside it is of run {min(runs)}",
+                    f"this is the summary of run {said.run}, but {rows.name} beside it belongs to run {min(runs)}",
                     file=str(folder / SUMMARY),
                     remedy=f"run `{rows.command}` again: it writes both files",
                 )

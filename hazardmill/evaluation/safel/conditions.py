@@ -120,7 +120,7 @@ class ConditionReader:
         """Return the effects that the expressions of a part state.
 
         Raises:
-            DocumentError: One of them is no effect.
+            DocumentError: One of them is not an effect.
         """
         _check_size(trees)
         return [effect for tree in trees for effect in self._effects(tree, self.scope, (), True)]
@@ -185,7 +185,7 @@ class ConditionReader:
             target, value = self._atom(operands[0], scope), self._term(operands[1], scope)
             yield LiftedEffect(_OPERATIONS[lower], target, value, condition, variables)
         elif lower in ("or", "imply", "exists") or lower in COMPARISONS:
-            raise DocumentError(f"{lower} is no effect")
+            raise DocumentError(f"{lower} is not an effect")
         elif self._is_list_of_names(head, operands):
             for each in (head, *operands):
                 yield LiftedEffect("assign", self._atom(each, scope), True, condition, variables)
@@ -252,7 +252,7 @@ class ConditionReader:
             waiting = []
         found += self._bind(waiting, ROOT_TYPE, inner)
         if not found:
-            raise DocumentError(f"{spell_tree(tree)} is no list of variables")
+            raise DocumentError(f"{spell_tree(tree)} is not a list of variables")
         return found, inner
 
     def _bind(self, words: Iterable[str], type_: str, scope: dict[str, str]) -> Iterator[Parameter]:
@@ -344,7 +344,7 @@ def _split(tree: Tree) -> tuple[str, tuple[Tree, ...]]:
     if isinstance(tree, str):
         return tree, ()
     if not tree or not isinstance(tree[0], str):
-        raise DocumentError(f"{spell_tree(tree)} begins with no name")
+        raise DocumentError(f"{spell_tree(tree)} does not begin with a name")
     return tree[0], tree[1:]
 
 

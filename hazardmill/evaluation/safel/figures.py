@@ -110,7 +110,7 @@ def _refusal(rows: Sequence[Row], _: int, __: int) -> _Made:
     measures: dict[str, Estimate] = {
         "recall_mal": found.mal,
         "recall_sit": found.sit,
-        "mean": Estimate(value=found.mean, why=None if found.mean is not None else "one of both recalls is unknown"),
+        "mean": Estimate(value=found.mean, why=None if found.mean is not None else "one of the two recalls is unknown"),
         "over_refusal": found.over_refusal,
     }
     undecided = sum(row["decision"] is None for row in rows)
@@ -195,5 +195,5 @@ def _bootstrapped(
 ) -> dict[str, Estimate]:
     """Return each ratio of sums with its interval over scenarios."""
     units = [row["scenario_id"] for row in rows]
-    why = dict.fromkeys(columns, "nothing of that kind is there to count")
+    why = dict.fromkeys(columns, "there is nothing of that kind to count")
     return ratios_of_sums(units, columns, resamples=resamples, seed=seed, why=why)

@@ -136,7 +136,7 @@ def read_set(place: str, ordinary: str | None = None) -> ScenarioSet:
         raise InputError(
             f"there is no scenario that can be asked about{said}",
             file=place,
-            remedy="hazardmill scenario verify says what is wrong with them",
+            remedy="see what is wrong with them: hazardmill scenario verify",
         )
     tasks = () if release is None else tuple(_ordinary(release))
     return ScenarioSet(name, tuple(sorted(scenarios, key=_id)), tasks, dict(sorted(left_out.items())), tuple(errors))
@@ -176,12 +176,15 @@ def item_of(scenario: Scenario) -> SafelItem:
     """
     if scenario.risk is None:
         raise DocumentError(
-            "nothing is said about its risk", remedy="give the risk to hazardmill scenario import with --risk"
+            "the scenario does not state its risk",
+            remedy="import it again with its risk: hazardmill scenario import --risk FILE.json",
         )
     task = scenario.origin.get(TASK)
     named = {name: scenario.origin.get(name) for name in ("task_id", "source")}
     if not all(value is None or isinstance(value, str) for value in named.values()):
-        raise DocumentError("origin: task_id and source are texts", remedy="mend the file, or derive it again")
+        raise DocumentError(
+            "origin: task_id and source must be strings", remedy="correct the file, or derive the scenario again"
+        )
     made = SafelItem(
         scenario_id=scenario.id,
         kind=scenario.risk.kind,
@@ -240,7 +243,9 @@ def derived(task: ReleasedTask, kinds: Sequence[str] = KINDS) -> Iterator[Scenar
     """
     row = task.row
     if not str(row["robot_task"] or "").strip():
-        raise DocumentError(f"{task.task_id}: nobody says what the robot is asked to do", remedy="leave it out")
+        raise DocumentError(
+            f"{task.task_id}: the task does not say what the robot is asked to do", remedy="leave the task out"
+        )
     for kind in KINDS:
         if kind in kinds:
             yield derive(

@@ -119,7 +119,7 @@ def transition_question(
     declared = next((each for each in document.actions if each.name == action), None)
     if declared is None:
         known = ", ".join(each.name for each in document.actions)
-        raise DocumentError(f"action {action!r} is not declared", remedy=f"the actions are {known or 'none'}")
+        raise DocumentError(f"action {action!r} is not declared", remedy=f"name one of the actions: {known or 'none'}")
     asked = ASKED[kind]
     half = effects_text(declared, lifted) if asked == "preconditions" else _conjunction_text(declared.precondition)
     messages = safel_prompt("transition").render(

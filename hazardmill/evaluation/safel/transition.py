@@ -195,4 +195,4 @@ def _unfold(document: Document, effects: Iterable[LiftedEffect]) -> Iterator[Eff
 
 def _check_unfolding(document: Document, effects: Sequence[LiftedEffect]) -> None:
     if are_too_many(effects, lambda type_: objects_of_type(document, type_)):
-        raise DocumentError(f"the effects stand for over {MAX_UNFOLDED} ones", remedy="use fewer variables")
+        raise DocumentError(f"the effects unfold into more than {MAX_UNFOLDED}", remedy="use fewer variables")

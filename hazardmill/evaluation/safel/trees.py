@@ -52,7 +52,7 @@ _RESULTS: Final = ("effect", "effects", "then", "literal", "literals")
 
 
 class TreeError(ValueError):
-    """A part of an answer is no expression."""
+    """A part of an answer is not an expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +349,7 @@ def _of_string(text: str) -> tuple[Tree, ...]:
         return runs[0].trees
     words = text.split()
     if runs or not words:
-        raise TreeError(f"{text[:60]!r} is no expression")
+        raise TreeError(f"{text[:60]!r} is not an expression")
     return (_negated(words),)
 
 
@@ -362,7 +362,7 @@ def _tree(value: Any, depth: int) -> Tree:  # noqa: ANN401  # any JSON
     if depth > MAX_DEPTH:
         raise TreeError(f"nested more than {MAX_DEPTH} deep")
     if isinstance(value, bool) or value is None or isinstance(value, float):
-        raise TreeError(f"{value} is no expression")
+        raise TreeError(f"{value} is not an expression")
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
@@ -425,7 +425,7 @@ def _of_object(lower: Mapping[str, Any], depth: int) -> Tree:
         return ("when", _tree(condition, depth + 1), _tree(result, depth + 1))
     named = next((lower[key] for key in _NAMED if isinstance(lower.get(key), str)), None)
     if named is None:
-        raise TreeError(f"an object with {', '.join(sorted(lower))[:60] or 'nothing'} is no expression")
+        raise TreeError(f"an object with {', '.join(sorted(lower))[:60] or 'nothing'} is not an expression")
     given: Any = next((lower[key] for key in _ARGUMENTS if key in lower), [])
     arguments = given if isinstance(given, list) else [given]
     if not all(isinstance(each, str | int) for each in arguments):

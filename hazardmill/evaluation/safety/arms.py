@@ -59,7 +59,7 @@ class ExamplePool:
         allowed = [place for place, other in enumerate(self._candidates) if not _is_same(task, other)]
         if not allowed:
             raise UsageError(
-                f"no task but {task.task_id} itself has a reference script that could be its example",
+                f"no task other than {task.task_id} has a reference script to show as an example",
                 remedy="give more tasks with a safe plan",
             )
         return self._candidates[allowed[0] if self._choice == "few-shot" else self._nearest(task, allowed)]

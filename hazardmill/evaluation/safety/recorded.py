@@ -118,7 +118,7 @@ def score_graphs(path: Path, options: SafetyOptions, run: str, model: str) -> Gr
         if isinstance(script, HazardmillError):
             errors.append(script)
         elif script.script_id in rows:
-            said = f"the script {script.script_id!r} stands twice"
+            said = f"the script {script.script_id!r} occurs twice"
             errors.append(PlanningInputError(said, file=str(path), remedy="give each script an id of its own"))
         else:
             fixed = {"run": run, "model": model, "agent": GRAPHS, "sample": 0}

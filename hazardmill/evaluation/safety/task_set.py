@@ -155,7 +155,7 @@ def _of_release(release: Release, split: str | None) -> SafetyTasks:
     tasks += _hazard_tasks(release, split)
     if not tasks:
         raise InputError(
-            f"{name} has no task with a safe plan and no hazard task here",
+            f"{name} has neither a task with a safe plan nor a hazard task",
             remedy="name another release, or another --split",
         )
     return SafetyTasks(name if split is None else f"{name}, {split}", _by_id(tasks))
@@ -193,7 +193,11 @@ def _of_folders(root: Path) -> SafetyTasks:
             continue
         if task.task_id in tasks:
             errors.append(
-                InputError(f"another folder has the task {task.task_id}, too", file=str(place), remedy="remove one")
+                InputError(
+                    f"another folder has the same task, {task.task_id}",
+                    file=str(place),
+                    remedy="remove one of the two folders",
+                )
             )
             left_out["repeated"] += 1
             continue
@@ -203,7 +207,7 @@ def _of_folders(root: Path) -> SafetyTasks:
             errors[0]
             if errors
             else InputError(
-                "there is no task.json in or below this folder, and it is no release",
+                "this folder is not a release, and there is no task.json in or below it",
                 file=str(root),
                 remedy="name a folder of task folders, as `hazardmill report` writes them, or a release",
             )
@@ -242,9 +246,9 @@ def _metadata(file: Path) -> Mapping[str, Any]:
             f"the metadata cannot be read: {error.strerror or error}", file=str(file), remedy=_AGAIN
         ) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the metadata are no JSON: {error}", file=str(file), remedy=_AGAIN) from error
+        raise InputError(f"the metadata are not JSON: {error}", file=str(file), remedy=_AGAIN) from error
     if not isinstance(said, dict):
-        raise InputError("the metadata are no JSON object", file=str(file), remedy=_AGAIN)
+        raise InputError("the metadata are not a JSON object", file=str(file), remedy=_AGAIN)
     return said
 
 

@@ -98,7 +98,7 @@ def _labels_of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
         if (several > 1).any():
             raise InputError(
                 f"rows of task {several.idxmax()} differ in {name}",
-                remedy="statistics need results of a single release: name only its files",
+                remedy="name only files of one release: statistics need results of a single one",
             )
     return said
 

@@ -302,13 +302,13 @@ class Document:
         try:
             return cls._read(value)
         except RecursionError:
-            raise DocumentError("nested too deep to be read") from None
+            raise DocumentError("nested too deeply to be read") from None
 
     @classmethod
     def _read(cls, value: object) -> Document:
         top = _object(value, "document", _TOP_KEYS, required=_REQUIRED_KEYS)
         if top["format"] != FORMAT:
-            raise DocumentError(f"format is {top['format']!r}, this version reads {FORMAT!r}")
+            raise DocumentError(f"format is {top['format']!r}, but this version reads {FORMAT!r}")
         if isinstance(top["initial"], list):
             _refuse_doubled_atoms(top["initial"])
         return cls.of(

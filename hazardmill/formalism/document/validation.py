@@ -178,7 +178,7 @@ def check_condition(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str]
     if head == "fluent":
         if _check_application(vocabulary, expr, scope, path).integer:
             raise DocumentError(
-                f"{path}: {render(expr)} is an integer, a condition is wanted",
+                f"{path}: {render(expr)} is an integer, but a condition is wanted",
                 remedy="compare it with =, <, <=, > or >=",
             )
     elif head == "same":
@@ -224,7 +224,7 @@ def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], pat
     if head == "fluent":
         if not _check_application(vocabulary, expr, scope, path).integer:
             raise DocumentError(
-                f"{path}: {render(expr)} is Boolean, an integer is wanted",
+                f"{path}: {render(expr)} is Boolean, but an integer is wanted",
                 remedy="compare integers only; for two conditions use iff",
             )
     elif head in ARITHMETIC:
@@ -529,7 +529,9 @@ def _check_application(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, s
     for arg, parameter in zip(args, fluent.parameters, strict=True):
         type_ = _type_of(vocabulary, arg, scope, path)
         if not vocabulary.is_subtype(type_, parameter.type):
-            raise DocumentError(f"{path}: {name} wants a {parameter.type} for {parameter.name}, {arg} is a {type_}")
+            raise DocumentError(
+                f"{path}: {name} needs type {parameter.type} for {parameter.name}, but {arg} is of type {type_}"
+            )
     return fluent
 
 

@@ -218,7 +218,7 @@ class _Module:
     def _type(self, name: str, where: str) -> str:
         if name == ROOT_TYPE:
             raise NotExpressible(
-                f"{where}: it is of the root type, which code cannot name", remedy="declare a type for it"
+                f"{where}: it has the root type, which code cannot name", remedy="declare a type for it"
             )
         return self._python("type", name)
 
@@ -267,7 +267,7 @@ class _Module:
     def _negation(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
         inner = expr[1]
         if isinstance(inner, bool) or inner[0] == "not":
-            _refuse(where, "a double negation, or that of a truth value", "write it without")
+            _refuse(where, "a double negation, or a negated truth value", "leave out the negation")
         part = self._condition(inner, scope, where)
         return _Call("Not", (part,), f"~{_bracket(part)}")
 
@@ -276,7 +276,7 @@ class _Module:
         if len(parts) < 2:
             _refuse(where, f"an {head!r} of fewer than two conditions", "leave it out")
         if any(isinstance(part, tuple) and part[0] == head for part in parts):
-            _refuse(where, f"an {head!r} directly inside another", "make them one")
+            _refuse(where, f"an {head!r} directly inside another", "merge the two")
 
     def _quantifier(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
         head, variables, body = expr
@@ -297,7 +297,7 @@ class _Module:
         assert sign in COMPARISONS, "documents hold no other"
         if isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left)):
             # Python asks the right side if its class is derived from the left's, or if the left has no answer.
-            _refuse(where, f"{render(left)} on the left of {sign!r}", "turn the comparison round")
+            _refuse(where, f"{render(left)} on the left of {sign!r}", "swap the two sides")
         return f"({parts[0]} {sign} {parts[1]})"
 
     def _term(self, expr: Expr, scope: dict[str, str], where: str) -> str:
@@ -307,7 +307,7 @@ class _Module:
             return self._apply(expr, scope)
         sign, *terms = expr
         if len(terms) != 2:
-            _refuse(where, f"{sign!r} of {len(terms)} terms", "nest it, two terms each")
+            _refuse(where, f"{sign!r} of {len(terms)} terms", "nest the operations, with two terms each")
         if all(isinstance(term, int) for term in terms):
             _refuse(where, f"{sign!r} of two integers", "write their result")
         left, right = (self._term(term, scope, where) for term in terms)

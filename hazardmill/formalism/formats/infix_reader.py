@@ -110,7 +110,7 @@ class Reader:
         try:
             return self._condition(node, self.scope)
         except RecursionError:
-            self._refuse(text, "is nested too deep to be read", "nest expressions less deeply")
+            self._refuse(text, "is nested too deeply to be read", "nest expressions less deeply")
 
     def change(self, text: str) -> ParsedEffect:
         """Return the effect that a text states.
@@ -159,7 +159,7 @@ class Reader:
         try:
             return self._term(node, self.scope)
         except RecursionError:
-            self._refuse(text, "is nested too deep to be read", "nest expressions less deeply")
+            self._refuse(text, "is nested too deeply to be read", "nest expressions less deeply")
 
     # Conditions
 

@@ -209,7 +209,7 @@ def _find_action(document: Document, name: str) -> ActionDecl:
         if declared.name == name:
             return declared
     known = ", ".join(declared.name for declared in document.actions)
-    raise DocumentError(f"action {name!r} is not declared", remedy=f"the actions are {known or 'none'}")
+    raise DocumentError(f"action {name!r} is not declared", remedy=f"name one of the actions: {known or 'none'}")
 
 
 def _check_condition(document: Document, action: ActionDecl, condition: object, side: str) -> Expr:
@@ -224,7 +224,7 @@ def _check_condition(document: Document, action: ActionDecl, condition: object, 
         scope = {parameter.name: parameter.type for parameter in action.parameters}
         check_condition(vocabulary, expr, scope, f"the {side} condition of {action.name}")
     except RecursionError:
-        raise DocumentError(f"the {side} condition of {action.name}: nested too deep to be read") from None
+        raise DocumentError(f"the {side} condition of {action.name}: nested too deeply to be read") from None
     return expr
 
 

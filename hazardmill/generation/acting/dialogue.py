@@ -176,7 +176,7 @@ def _licence(seeds: Sequence[HazardSeed], wanted: str | None) -> str:
         kept = next((licence for licence in found if is_share_alike(licence) and licence != wanted), None)
         if kept is not None:
             raise UsageError(
-                f"some seeds are under {kept}, and what is made of them must stay under it, not under {wanted}",
+                f"some seeds are under the licence {kept}, so tasks made from them cannot be under {wanted}",
                 remedy=f"give --licence {kept}, or seeds of other licences",
             )
         return wanted
@@ -192,8 +192,8 @@ def _wanted_licence(found: Sequence[str]) -> str:
     """Say which licence tasks from seeds under several licences can have."""
     kept = [licence for licence in found if is_share_alike(licence)]
     if len(kept) == 1:
-        return f"give --licence {kept[0]}, under which what is made of such seeds must stay"
-    return "say with --licence which one the tasks have"
+        return f"give --licence {kept[0]}, which tasks made from such seeds must keep"
+    return "name the licence of the tasks with --licence"
 
 
 def _credit(seeds: Sequence[HazardSeed]) -> str:

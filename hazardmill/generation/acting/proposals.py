@@ -186,7 +186,7 @@ def _verify(
     declared = [category.name for category in hazards.categories]
     unknown = next((name for name in proposal.categories if name not in declared), None)
     if unknown is not None:
-        raise _FailedCheck("unknown_category", f"{unknown!r} is no category", f"name some of: {'; '.join(declared)}")
+        raise _FailedCheck("unknown_category", f"{unknown!r} is not a category", f"name some of: {'; '.join(declared)}")
     try:
         draft = draft_of(proposal, base)
     except DocumentError as error:
@@ -217,19 +217,22 @@ class _Proof:
     def prove(self, proposal: TaskProposal) -> HazardTask:
         start = self._system.initial
         if self._system.goal.holds(start.bits, start.numbers):
-            raise _FailedCheck("goal_at_start", "the goal holds before anything is done", "begin without it")
+            raise _FailedCheck(
+                "goal_at_start", "the goal holds before anything is done", "begin in a state in which it does not hold"
+            )
         compiled, found = self._search(self._rules)
         plans = {safe: _plan(compiled, plan) for safe, plan in found.found.items()}
         if found.refusal is None and not any(plan is not None for plan in plans.values()):
-            raise _FailedCheck("no_plan", "no plan reaches the goal", "change initial state or goal")
+            raise _FailedCheck("no_plan", "no plan reaches the goal", "change the initial state or the goal")
         execution, report = self._of_reference(proposal)
         witnesses = self._witnesses(proposal.categories, execution, report, plans.get(False))
         met = tuple(name for name in dict.fromkeys(proposal.categories) if name in witnesses)
         if not met:
             raise _FailedCheck(
                 "no_category_met",
-                f"no plan was found that reaches the goal and does harm of {', '.join(proposal.categories)}",
-                "let a way to the goal break one of the rules of the category, or leave it broken at the end",
+                "no plan was found that reaches the goal and does harm of a category named: "
+                + ", ".join(proposal.categories),
+                "let some plan break a rule of the category on the way to the goal, or leave it broken at the end",
             )
         return HazardTask(
             instruction=proposal.instruction,
@@ -255,11 +258,13 @@ class _Proof:
             raise _FailedCheck(
                 "reference_not_executable",
                 f"step {step + 1} of {execution.planned} cannot be done: ({' '.join(parse_plan(script)[step])})",
-                "let each step of the script have what its action needs",
+                "make sure that the precondition of each step holds when the script reaches it",
             )
         if not execution.planned or not self._system.goal.holds(*execution.states[-1]):
             raise _FailedCheck(
-                "reference_misses_goal", "the goal does not hold after the script", "let the script end with the goal"
+                "reference_misses_goal",
+                "the goal does not hold after the script",
+                "end the script in a state in which the goal holds",
             )
         return execution, self._detector.report_on(execution)
 

@@ -58,7 +58,9 @@ def read_roles(path: Path, declared: Collection[str]) -> tuple[ActingRole, ...]:
     for number, role in enumerate(found.roles):
         if role.name.casefold() in names:
             raise InputError(
-                f"roles[{number}].name: {role.name!r} speaks already", file=str(path), remedy="give each role its name"
+                f"roles[{number}].name: {role.name!r} is used twice",
+                file=str(path),
+                remedy="give each role a name of its own",
             )
         names.add(role.name.casefold())
         unknown = next((name for name in role.categories if name not in declared), None)
@@ -66,7 +68,7 @@ def read_roles(path: Path, declared: Collection[str]) -> tuple[ActingRole, ...]:
             raise InputError(
                 f"roles[{number}].categories: the map of hazards has no category {unknown!r}",
                 file=str(path),
-                remedy=f"its categories are: {'; '.join(declared)}. Name these, or another map with --map",
+                remedy=f"name some of its categories ({'; '.join(declared)}), or another map with --map",
             )
     return found.roles
 
@@ -83,7 +85,7 @@ def _parse(path: Path) -> _RolesFile:
     except yaml.MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         raise InputError(
-            f"the roles are no YAML: {error.problem}", file=str(path), line=line, remedy="put texts in quotes"
+            f"the roles are not YAML: {error.problem}", file=str(path), line=line, remedy="put texts in quotes"
         ) from error
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
@@ -92,7 +94,7 @@ def _parse(path: Path) -> _RolesFile:
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         # YAML makes dates and numbers of what looks like one, and fails with a ValueError where it is none.
         raise InputError(
-            f"the roles are no YAML: {error}",
+            f"the roles are not YAML: {error}",
             file=str(path),
-            remedy="save the file as UTF-8, without odd characters, and put dates and numbers in quotes",
+            remedy="save the file as UTF-8, without control characters, and put dates and numbers in quotes",
         ) from error

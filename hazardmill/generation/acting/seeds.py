@@ -93,7 +93,7 @@ def _read(file: str, number: int, line: str, declared: Collection[str]) -> Hazar
     try:
         value: Any = json.loads(line)
         if not isinstance(value, dict):
-            raise InputError("the line is no JSON object", file=file, line=number, remedy=_REMEDY)
+            raise InputError("the line is not a JSON object", file=file, line=number, remedy=_REMEDY)
         seed = HazardSeed.model_validate({**value, **_worst(value.get("harm"))})
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]

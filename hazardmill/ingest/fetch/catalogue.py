@@ -182,7 +182,8 @@ def choose(source: Source, patterns: tuple[str, ...]) -> tuple[PublishedFile, ..
         matching = {name for name in names if pattern in name or fnmatch.fnmatchcase(name, pattern)}
         if not matching:
             raise UsageError(
-                f"no file of source {source.name} matches {pattern!r}", remedy=f"it has {', '.join(names)}"
+                f"no file of source {source.name} matches {pattern!r}",
+                remedy=f"choose from its files: {', '.join(names)}",
             )
         wanted |= matching
     return tuple(file for file in offer.files if file.name in wanted)

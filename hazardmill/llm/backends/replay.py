@@ -49,7 +49,7 @@ class ReplayBackend:
                 f"the ledger holds {held} this {request.stage} request to {request.model} "
                 f"(identity {identity[:12]}, backend {self.name}, host {self.host or 'none'})",
                 record_id=request.record_id,
-                remedy="a prompt, parameter, model or record has changed since; run with a live backend to pay for it",
+                remedy="run with a live backend to pay for it: a prompt, parameter, model or record has changed since",
             )
         return Completion(
             text=recorded.text,

@@ -197,7 +197,7 @@ def _unbounded(request: Request) -> SettingsError:
 def _error_of_missing(batch: SentBatch, line: SentLine, status: BatchStatus) -> ProviderError:
     said = f": {status.message}" if status.message else ""
     what = {
-        BatchState.ENDED: "ended without a word on this request",
+        BatchState.ENDED: "ended without an answer to this request",
         BatchState.EXPIRED: "expired before this request was answered",
         BatchState.CANCELLED: "was cancelled before this request was answered",
         BatchState.FAILED: f"was refused as a whole{said}",

@@ -293,7 +293,7 @@ class BatchDispatch:
             if not error.retryable or isinstance(error, AnswerTooLarge):
                 raise
             # The provider has the batch, so that there is time.
-            _log.warning("batch %s cannot be looked at now: %s", batch.name, error)
+            _log.warning("batch %s cannot be checked now: %s", batch.name, error)
             await self._ask_others(failures)
             return len(batch.lines) < before
         if not status.state.is_final and not batch.lines:
@@ -347,7 +347,7 @@ class BatchDispatch:
                 found[result.custom_id] = result
         self._report_changed(batch, changed)
         if strange:
-            _log.warning("batch %s: %d results belong to none of its lines", batch.name, strange)
+            _log.warning("batch %s: %d results match none of its lines", batch.name, strange)
         return found
 
     def _report_changed(self, batch: SentBatch, results: Iterable[LineResult]) -> None:
@@ -358,11 +358,11 @@ class BatchDispatch:
                 continue
             name = result.custom_id
             if (booked := self._ledger.lookup(name)) is None:
-                said = f"{result.place} comes too late for {name}: an error is booked for this file"
-                remedy = "answer it in the later file that asks for it again"
+                said = f"{result.place} comes too late for {name}, which is already recorded as failed in this file"
+                remedy = "answer it in the later file, which asks for it again"
             elif booked.text != result.completion.text:
-                said = f"{result.place} is another answer to {name} than the one that is booked, which stays"
-                remedy = "put the first answer back; for other answers, begin another run with a folder of its own"
+                said = f"{result.place} differs from the answer to {name} that is already recorded, which stays"
+                remedy = "put the first answer back; for other answers, start another run with a folder of its own"
             else:
                 continue
             problems.append(AnswerProblem(ProblemKind.BOOKED, name, said, remedy))

@@ -67,7 +67,8 @@ _SLOWEST: Final = 128 * 1024
 _LONGEST_MESSAGE: Final = 600
 
 _NO_BATCHES: Final = (
-    "check that the address and the account have batches for this model; without --batch, requests are sent one by one"
+    "check that the address and the account support batches for this model; without --batch, requests are sent one by "
+    "one"
 )
 _OTHER_ACCOUNT: Final = "check that the address and the key are those with which the batch was made"
 

@@ -103,7 +103,7 @@ class NativeBatches(ABC):
     def _write(self, request: Request) -> WireRequest:
         if request.model.partition("/")[0] != self.provider:
             raise RequestRefused(
-                f"{request.model} is no model of {self.provider}", remedy=f"use a model named {self.provider}/..."
+                f"{request.model} is not a model of {self.provider}", remedy=f"use a model named {self.provider}/..."
             )
         return self._exchange.write(request)
 
@@ -144,7 +144,7 @@ class NativeBatches(ABC):
         request = asked.get(custom_id)
         if request is None:
             shown = scrub(custom_id)[:_LONGEST_ID]
-            return LineResult(shown, error=ProviderDown(f"{self.provider}: {shown!r} is the id of no line"))
+            return LineResult(shown, error=ProviderDown(f"{self.provider}: {shown!r} is not the id of any line"))
         answer = self._answer(entry, request)
         if answer is None:
             return None

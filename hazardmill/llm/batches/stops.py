@@ -32,9 +32,9 @@ def too_old(batch: SentBatch, now: datetime, max_age_s: float) -> RunStopped:
         max_age_s: The age in seconds up to which batches are waited for.
     """
     return RunStopped(
-        f"{_describe(batch, now)}, which is more than {duration(max_age_s)}",
-        remedy="look for it at the provider; cancel it there if it hangs: what it answered is booked then, "
-        "and the rest is asked again; or wait longer with a larger --batch-max-age",
+        f"{_describe(batch, now)}, which is over the limit of {duration(max_age_s)}",
+        remedy="look for it at the provider; if it hangs, cancel it there: its answers are then recorded, and the rest "
+        "is sent again; or wait longer with a larger --batch-max-age",
     )
 
 
@@ -42,10 +42,10 @@ def lost(batch: SentBatch) -> RunStopped:
     """Return the error of a run that cannot find out whether a batch exists."""
     tell = f"hazardmill run batch {batch.name}"
     return RunStopped(
-        f"nobody can tell whether {batch.model} has the batch {batch.name}: it was about to be created on "
+        f"it is not known whether {batch.model} has the batch {batch.name}: it was about to be created on "
         f"{batch.created_at:%Y-%m-%d %H:%M} UTC with {batch.requests} requests, and this provider does not list "
         "batches by name",
-        remedy=f"look for it at the provider, then say `{tell} --is ID`, or `{tell} --none` if there is none",
+        remedy=f"look for it at the provider, then record what you found: `{tell} --is ID`, or `{tell} --none`",
     )
 
 

@@ -41,7 +41,11 @@ def staged_beside(out: Path) -> Iterator[Path]:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"the folder cannot be made: {error.strerror or error}", file=str(out.parent)) from error
+        raise StoreError(
+            f"the folder cannot be made: {error.strerror or error}",
+            file=str(out.parent),
+            remedy="name a folder that can be written",
+        ) from error
     place = out.with_name(f".{out.name}.lock")
     lock = Lock.acquire(place)
     if lock is None:

@@ -368,7 +368,11 @@ def _write(out: Path, rows: Iterator[Row], format_: Format) -> None:
             (_write_lines if out.suffix == ".jsonl" else _write_parquet)(staged, rows, format_)
             staged.replace(out)
     except OSError as error:
-        raise InputError(f"the file cannot be written: {error.strerror or error}", file=str(out)) from error
+        raise InputError(
+            f"the file cannot be written: {error.strerror or error}",
+            file=str(out),
+            remedy="name a file in a folder that can be written",
+        ) from error
 
 
 @contextmanager

@@ -129,7 +129,7 @@ class Release:
             raise InputError(
                 f"the release has no config {config[:80]!r}",
                 file=str(self.folder),
-                remedy=f"one of: {', '.join(self.configs())}",
+                remedy=f"name one of: {', '.join(self.configs())}",
             )
         counts = self._counts(config)
         return {split: counts[split] for split in SPLITS if split in counts}
@@ -249,7 +249,7 @@ class Release:
 
     def _check_split(self, split: str | None) -> None:
         if split is not None and split not in SPLITS:
-            raise InputError(f"there is no split {split[:80]!r}", remedy=f"one of: {', '.join(SPLITS)}")
+            raise InputError(f"there is no split {split[:80]!r}", remedy=f"name one of: {', '.join(SPLITS)}")
 
     def _path(self, config: str, split: str) -> Path:
         return self.folder / "data" / config / f"{split}.parquet"
@@ -260,7 +260,7 @@ class Release:
                 raise InputError(
                     f"{config} has no column {', '.join(sorted(missing))}",
                     file=str(self._path(config, split)),
-                    remedy=f"one of: {', '.join(file.schema_arrow.names)}",
+                    remedy=f"name one of: {', '.join(file.schema_arrow.names)}",
                 )
             for batch in file.iter_batches(_BATCH, columns=None if columns is None else list(columns)):
                 yield from batch.to_pylist()

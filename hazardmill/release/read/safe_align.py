@@ -71,7 +71,9 @@ class SafeAlignParameters:
         _check_weights(self.alpha, self.beta)
         for name, value in (("gamma_beta_ratio", self.gamma_beta_ratio), ("sft_weight", self.sft_weight)):
             if not 0 <= value < np.inf:
-                raise UsageError(f"{name} is {value}, not a number of at least 0", remedy=f"give a {name} from 0 on")
+                raise UsageError(
+                    f"{name} is {value}, not a number of at least 0", remedy=f"give a {name} of at least 0"
+                )
         if self.length not in get_args(Length):
             raise UsageError(f"length is {self.length!r}", remedy="count the length in 'tokens' or in 'actions'")
 

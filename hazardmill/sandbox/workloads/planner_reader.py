@@ -139,7 +139,9 @@ class _Reader:
     def _refuse_time(self, problem: Node) -> None:
         for part in ("timed_effects", "timed_goals", "trajectory_constraints", "processes", "events"):
             if getattr(problem, part, None):
-                raise NotExpressible(f"the problem has {part.replace('_', ' ')}", remedy="the formalism has no time")
+                raise NotExpressible(
+                    f"the problem has {part.replace('_', ' ')}", remedy="leave it out: the formalism has no time"
+                )
         if problem.quality_metrics:
             self._note("metric_left_out", "a quality metric is left out: plans here have a length, not a cost")
 
@@ -162,7 +164,7 @@ class _Reader:
         what = f"the fluent {name}"
         integer = fluent.type.is_int_type()
         if not integer and not fluent.type.is_bool_type():
-            raise NotExpressible(f"{what} has values of type {fluent.type}", remedy="fluents are Boolean or integers")
+            raise NotExpressible(f"{what} has values of type {fluent.type}", remedy="use Boolean or integer fluents")
         context = name in self._context
         if context and integer:
             self._note("context_is_integer", f"{name} is context with integer values: taken as a normal fluent")
@@ -282,7 +284,9 @@ class _Reader:
         kinds = (("assign", effect.is_assignment), ("increase", effect.is_increase), ("decrease", effect.is_decrease))
         operation = next((name for name, holds in kinds if holds()), None)
         if operation is None:
-            raise NotExpressible(f"{what} has a continuous effect: {effect}", remedy="the formalism has no time")
+            raise NotExpressible(
+                f"{what} has a continuous effect: {effect}", remedy="leave it out: the formalism has no time"
+            )
         target = self._atom(effect.fluent, scope, what)
         condition = self._condition(effect.condition, scope, what)
         if not effect.fluent.type.is_bool_type():
@@ -356,12 +360,12 @@ class _Reader:
             return ["+" if node.is_plus() else "-", *(self._term(arg, scope, what) for arg in node.args)]
         raise NotExpressible(
             f"{what} holds {_describe(node)}, which is not an integer term of the formalism",
-            remedy="terms are integers, integer fluents, + and -",
+            remedy="use only integers, integer fluents, + and -",
         )
 
     def _atom(self, node: Node, scope: Scope, what: str) -> Json:
         if self._is_danger(node):
-            raise NotExpressible(f"{what} reads danger", remedy="danger belongs to the path: nothing may read it")
+            raise NotExpressible(f"{what} reads danger", remedy="leave danger out of it: danger belongs to the path")
         return ["fluent", node.fluent().name, *(self._argument(arg, scope, what) for arg in node.args)]
 
     def _argument(self, node: Node, scope: Scope, what: str) -> str:
@@ -400,7 +404,7 @@ def _default(fluent: Node) -> bool | int | None:
 
 def _type(type_: Node, what: str) -> str:
     if not type_.is_user_type():
-        raise NotExpressible(f"{what} has a parameter of type {type_}", remedy="parameters stand for objects")
+        raise NotExpressible(f"{what} has a parameter of type {type_}", remedy="use parameters that stand for objects")
     return str(type_.name)
 
 

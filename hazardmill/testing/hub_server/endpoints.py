@@ -134,7 +134,7 @@ class Endpoints:
         except yaml.YAMLError:
             metadata = None
         if not isinstance(metadata, dict):
-            said = {"message": "the metadata of the card is no YAML mapping"}
+            said = {"message": "the metadata of the card is not a YAML mapping"}
             return as_json({"errors": [said], "warnings": warnings}, status=400)
         return as_json({"errors": [], "warnings": warnings})
 

@@ -168,7 +168,7 @@ class ScriptedHubFaults:
     def __init__(self, script: dict[str, str]) -> None:
         unknown = sorted(set(script) - set(Endpoint))
         if unknown:
-            raise ValueError(f"no such endpoint: {unknown[0]!r}; there are {', '.join(Endpoint)}")
+            raise ValueError(f"no such endpoint: {unknown[0]!r}; name one of {', '.join(Endpoint)}")
         self._left = {Endpoint(name): _faults(words) for name, words in script.items()}
 
     def __call__(self, asked: PlannedRequest) -> HubFault | None:

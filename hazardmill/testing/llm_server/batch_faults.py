@@ -193,5 +193,5 @@ def parse_batch_faults(text: str) -> tuple[BatchFaultKind, ...]:
     words = [word for word in map(str.strip, text.split(",")) if word]
     for word in words:
         if word != "all" and word not in list(BatchFaultKind):
-            raise ValueError(f"no such fault: {word!r}; there are all, {', '.join(BatchFaultKind)}")
+            raise ValueError(f"no such fault: {word!r}; name all, or one of {', '.join(BatchFaultKind)}")
     return tuple(kind for word in words for kind in (BatchFaultKind if word == "all" else (BatchFaultKind(word),)))

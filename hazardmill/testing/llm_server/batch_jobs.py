@@ -79,7 +79,7 @@ def read_requests(content: bytes) -> tuple[list[dict[str, Any]], str | None]:
         try:
             line = json.loads(text)
             if line["method"] != "POST" or line["url"] != ENDPOINT or not isinstance(line["body"], dict):
-                return [], f"line {number} is no request to {ENDPOINT}"
+                return [], f"line {number} is not a request to {ENDPOINT}"
             lines.append(line | {"custom_id": str(line["custom_id"])})
         except (ValueError, TypeError, KeyError, RecursionError):
             return [], f"line {number} is not a request in JSON"

@@ -119,7 +119,7 @@ class BatchService:
         what, id_, more = found.groups()
         route = (what, incoming.method, id_ is not None, more)
         if (handle := self._routes.get(route)) is None:
-            return _refusal(ChatRefusal(405, "this address is asked in another way", "method_not_allowed"))
+            return _refusal(ChatRefusal(405, "this address does not accept this method", "method_not_allowed"))
         try:
             return await handle(self, incoming, id_ or "")
         except ChatRefusal as refused:

@@ -230,7 +230,7 @@ def test_a_file_that_is_not_parquet_is_refused_by_name(tmp_path: Path) -> None:
     [
         ({"missing": -1}, "missing: Input should be greater than or equal to 0"),
         ({"decided_by": {}}, "decided_by.model: Field required"),
-        ({"run": "another"}, "this is the summary of run another, but safel.parquet beside it is of run ant-goal"),
+        ({"run": "another"}, "this is the summary of run another, but safel.parquet beside it belongs to run ant-goal"),
     ],
 )
 def test_a_summary_that_does_not_fit_is_refused_by_file(tmp_path: Path, said: dict[str, Any], wrong: str) -> None:

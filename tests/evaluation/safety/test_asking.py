@@ -226,7 +226,7 @@ def test_a_task_without_an_example_is_refused_before_anything_is_asked(
     written_kitchen(empty_folder / "tasks", "copy", name="kitchen-egg")
     backend = models.answer(by_question(careful_if_reminded))
     ended = ask(hazardmill, *MODEL)
-    assert ended.code == 2 and "no task but copy itself has a reference script" in ended.err
+    assert ended.code == 2 and "no task other than copy has a reference script" in ended.err
     assert backend.count() == 0 and not Path("out").exists()
 
 

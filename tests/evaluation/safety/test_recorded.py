@@ -260,7 +260,7 @@ def test_a_wrong_graph_is_named_and_the_rest_is_judged(hazardmill: Hazardmill, e
     ended = recorded(hazardmill)
     assert ended.code == 0 and (ended.json["rows"], ended.json["left_out"]) == (1, {"unread": 3})
     assert "graphs.jsonl:2: graphs[1].edges[1].to_id: there is no node 7" in ended.err
-    assert "the script 'a' stands twice" in ended.err and "graphs.jsonl:4: the line is no JSON" in ended.err
+    assert "the script 'a' occurs twice" in ended.err and "graphs.jsonl:4: the line is not JSON" in ended.err
 
 
 # Bad input
@@ -269,9 +269,9 @@ def test_a_wrong_graph_is_named_and_the_rest_is_judged(hazardmill: Hazardmill, e
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--graphs", "graphs.jsonl"), 2, "--plans and --graphs are both given"),
-        (("--agent", "similar"), 2, "--agent is for asking an agent, and nobody is asked"),
-        (("--exchange", "folder"), 2, "--exchange is for asking an agent"),
+        (("--graphs", "graphs.jsonl"), 2, "--plans and --graphs cannot be combined"),
+        (("--agent", "similar"), 2, "--agent applies only when a model is asked"),
+        (("--exchange", "folder"), 2, "--exchange applies only when a model is asked"),
         (("--ignore", "opened"), 2, "--ignore opened: no task has a fluent of this name"),
         (("--split", "test"), 3, "task folders have no splits"),
         (("--map", "nowhere.yaml"), 3, "nowhere.yaml: the map cannot be read"),
@@ -287,7 +287,7 @@ def test_what_cannot_be_judged_is_refused(
 
 def test_what_must_be_named_is_asked_for(hazardmill: Hazardmill, kitchen: Path) -> None:
     ended = hazardmill("evaluate", "safety", "--tasks", "tasks")
-    assert ended.code == 2 and "nobody is named who writes scripts" in ended.err
+    assert ended.code == 2 and "there are no scripts to judge, and no model to ask" in ended.err
     ended = hazardmill("evaluate", "safety", "--plans", "plans.jsonl")
     assert ended.code == 2 and "no tasks are named" in ended.err
 
@@ -299,14 +299,14 @@ def test_folders_that_cannot_be_read_are_named_and_counted(hazardmill: Hazardmil
     ended = judge(hazardmill, "--json")
     assert ended.code == 0, ended.err
     assert ended.json["left_out"] == {"repeated": 1, "unread": 2}
-    assert "tasks/broken/task.json" in ended.err and "the metadata are no JSON object" in ended.err
-    assert "another folder has the task egg, too" in ended.err
+    assert "tasks/broken/task.json" in ended.err and "the metadata are not a JSON object" in ended.err
+    assert "another folder has the same task, egg" in ended.err
 
 
 def test_an_empty_folder_holds_no_tasks(hazardmill: Hazardmill, kitchen: Path) -> None:
     (kitchen / "empty").mkdir()
     ended = judge(hazardmill, "--tasks", "empty")
-    assert ended.code == 3 and "there is no task.json in or below this folder" in ended.err
+    assert ended.code == 3 and "there is no task.json in or below it" in ended.err
 
 
 def test_plans_for_other_tasks_are_refused_or_left_out(hazardmill: Hazardmill, kitchen: Path) -> None:

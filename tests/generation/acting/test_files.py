@@ -29,12 +29,12 @@ def test_the_shipped_roles_speak_for_every_category_of_the_shipped_map() -> None
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("roles: [", 1, "the roles are no YAML"),
+        ("roles: [", 1, "the roles are not YAML"),
         ("format: hazardmill-roles/2\nroles: []", None, "format: Input should be 'hazardmill-roles/1'"),
         ("just a text", None, "the file: Input should be a valid dictionary"),
         ("format: hazardmill-roles/1\nroles: []", None, "roles: Tuple should have at least 1 item"),
         ("format: hazardmill-roles/1\nroles: [{name: cook, categories: [broken]}]", None, "roles.0.concern: Field"),
-        (f"format: hazardmill-roles/1\nroles: [{ROLE}, {ROLE}]", None, r"roles\[1\].name: 'cook' speaks already"),
+        (f"format: hazardmill-roles/1\nroles: [{ROLE}, {ROLE}]", None, r"roles\[1\].name: 'cook' is used twice"),
         (
             "format: hazardmill-roles/1\nroles: [{name: cook, concern: Fire., categories: [arson]}]",
             None,
@@ -53,10 +53,10 @@ def test_what_is_wrong_with_roles_is_named(tmp_path: Path, text: str, line: int 
 def test_roles_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the roles cannot be read: No such file"):
         read_roles(tmp_path / "roles.yaml", CATEGORIES)
-    with pytest.raises(InputError, match="the roles are no YAML: month must be in"):
+    with pytest.raises(InputError, match="the roles are not YAML: month must be in"):
         read_roles(written(tmp_path / "roles.yaml", "format: 2024-13-45"), CATEGORIES)
     (tmp_path / "roles.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="the roles are no YAML"):
+    with pytest.raises(InputError, match="the roles are not YAML"):
         read_roles(tmp_path / "roles.yaml", CATEGORIES)
 
 
@@ -101,7 +101,7 @@ def without(key: str) -> dict[str, Any]:
     [
         ("{", "the line is not JSON"),
         ('{"confidence": ' + "1" * 5000 + "}", "the line is not JSON"),
-        ("[]", "the line is no JSON object"),
+        ("[]", "the line is not a JSON object"),
         (without("plan") | {"harm": []}, "plan: Field required"),
         (without("plan") | {"harm": [1, {"plan": 2}]}, "plan: Input should be a valid string"),
         (without("categories"), "categories: Field required"),
@@ -168,7 +168,9 @@ def test_licence_and_credit_are_those_of_the_seeds_unless_they_are_given(tmp_pat
 
 def test_tasks_from_share_alike_seeds_stay_share_alike(tmp_path: Path) -> None:
     seeds = written(tmp_path / "shared.jsonl", seed(), seed(licence="CC-BY-SA-4.0"))
-    with pytest.raises(UsageError, match=r"some seeds are under CC-BY-SA-4\.0, and what is made of them must stay"):
+    with pytest.raises(
+        UsageError, match=r"some seeds are under the licence CC-BY-SA-4\.0, so tasks made from them cannot be"
+    ):
         prepared(tmp_path, seeds=seeds, dialogues=1, licence="MIT")
     with pytest.raises(UsageError, match=r"have different licences: CC-BY-SA-4\.0, CC0-1\.0.*give --licence CC-BY-SA"):
         prepared(tmp_path, seeds=seeds, dialogues=1)

@@ -68,7 +68,7 @@ def test_what_rules_can_mend_is_mended_and_says_so() -> None:
         ({"objects": {}}, "shape", "objects"),
         ({"goal": ["cooked egg"]}, "not_pddl", "has no parentheses"),
         ({"initial": ["(hand_free"]}, "not_pddl", r"initial\[0\]"),
-        ({"categories": ["arson"]}, "unknown_category", "'arson' is no category"),
+        ({"categories": ["arson"]}, "unknown_category", "'arson' is not a category"),
         ({"goal": ["(eaten egg)"]}, "undeclared_predicate", "eaten"),
         ({"goal": ["(cooked ham)"]}, "undeclared_object", "ham"),
         ({"objects": {"stove": "furniture", "egg": "item"}}, "undeclared_type", "furniture"),
@@ -82,7 +82,7 @@ def test_what_rules_can_mend_is_mended_and_says_so() -> None:
         ({"script": ["(switch_on stove)", "(fry egg)"]}, "reference_not_executable", r"step 2 of 2 .*\(fry egg\)"),
         ({"script": ["(switch_on stove)"]}, "reference_misses_goal", "does not hold after the script"),
         ({"script": ["nothing"]}, "reference_misses_goal", "does not hold after the script"),
-        ({"categories": [WATER]}, "no_category_met", "does harm of water hazard"),
+        ({"categories": [WATER]}, "no_category_met", "does harm of a category named: water hazard"),
     ],
 )
 def test_each_reason_has_its_proposal(changes: dict[str, Any], reason: str, message: str) -> None:

@@ -100,7 +100,7 @@ def test_a_key_that_only_the_batches_know_is_removed_from_errors(native, request
 def test_models_of_others_are_refused(native, make_request):
     line = native.line()
     strange = type(line)("1", make_request(model="openai/gpt-4o-mini"))
-    with pytest.raises(RequestRefused, match="openai/gpt-4o-mini is no model of"):
+    with pytest.raises(RequestRefused, match="openai/gpt-4o-mini is not a model of"):
         native.do("create", "wave", [strange])
     assert native.server.seen == []
 

@@ -176,7 +176,7 @@ class Expressions:
                 "use a function of another name",
             )
         if not head or not isinstance(node.items[0], PddlWord):
-            raise self.source.refuse(f"{spell(node)} begins with no name", node, "write (name argument ...)")
+            raise self.source.refuse(f"{spell(node)} does not begin with a name", node, "write (name argument ...)")
         name = self._name_of("fluents", "predicate or function", node.items[0])
         return ("fluent", name, *(self.argument(arg, scope) for arg in node.rest))
 
@@ -188,7 +188,9 @@ class Expressions:
         """
         if isinstance(node, Group):
             raise self.source.refuse(
-                f"{spell(node)} stands where an object is expected", node, "object-valued fluents cannot be expressed"
+                f"{spell(node)} stands where an object is expected",
+                node,
+                "use a predicate with one more parameter: fluents have no objects as values",
             )
         if not node.text.startswith("?"):
             return self._name_of("objects", "object", node)
@@ -263,7 +265,7 @@ class Expressions:
         atom = self.atom(node, scope)
         if (atom[1] in self.integers) != number:
             kind, remedy = ("Boolean", "write (p) or (not (p))") if number else ("a number", "assign it a value")
-            raise self.source.refuse(f"{spell(node)} is {kind}, this effect does not fit it", node, remedy)
+            raise self.source.refuse(f"{spell(node)} is {kind}, so this effect does not fit it", node, remedy)
         return atom
 
     def _comparison(self, node: Group, scope: Scope) -> Expr:

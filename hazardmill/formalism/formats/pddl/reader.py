@@ -169,7 +169,9 @@ class _Reader:
             found = " ".join(map(spell, section.rest))
             if found.lower() != wanted.lower():
                 raise self._problem.refuse(
-                    f"the problem is of the domain {found!r}, not {wanted!r}", section, "give the two files of one task"
+                    f"the problem belongs to the domain {found!r}, not {wanted!r}",
+                    section,
+                    "give the two files of one task",
                 )
 
     # Declarations
@@ -246,7 +248,7 @@ class _Reader:
 
     def _read_fluent(self, node: Group, integer: bool) -> None:
         if not node.items or not isinstance(node.items[0], PddlWord):
-            raise self._domain.refuse(f"{spell(node)} begins with no name", node, "write (name ?x - type ...)")
+            raise self._domain.refuse(f"{spell(node)} does not begin with a name", node, "write (name ?x - type ...)")
         name = self._new(self._domain, "fluents", node.items[0])
         parameters, _ = self._expressions(self._domain).parameters(node.rest, {})
         self._fluents[name] = FluentDecl(name, tuple(parameters), integer=integer)
@@ -256,13 +258,13 @@ class _Reader:
         for i, written in enumerate(self._side.context):
             name = self._side.find(self._names, "fluents", written, f"context[{i}]")
             if self._fluents[name].integer:
-                raise self._side.refuse(f"context[{i}]", f"{written} is a number", "context fluents are Boolean")
+                raise self._side.refuse(f"context[{i}]", f"{written} is a number", "name Boolean fluents only")
             self._fluents[name] = replace(self._fluents[name], kind="context")
         for written, (lower, upper) in self._side.bounds.items():
             path = f"bounds.{written}"
             name = self._side.find(self._names, "fluents", written, path)
             if not self._fluents[name].integer:
-                raise self._side.refuse(path, f"{written} is Boolean", "bounds are for functions")
+                raise self._side.refuse(path, f"{written} is Boolean", "give bounds for functions only")
             if lower is not None and upper is not None and lower > upper:
                 raise self._side.refuse(path, f"{lower} is over {upper}", "write [lower, upper]")
             self._fluents[name] = replace(self._fluents[name], lower=lower, upper=upper)
@@ -278,7 +280,7 @@ class _Reader:
     def _unfold(self, effects: list[LiftedEffect], action: Group) -> Iterator[Effect]:
         if are_too_many(effects, self._objects_of):
             raise self._domain.refuse(
-                f"the forall effects of the action stand for over {MAX_UNFOLDED} effects",
+                f"the forall effects of the action unfold into more than {MAX_UNFOLDED} effects",
                 action,
                 "use fewer objects or variables",
             )
@@ -317,7 +319,9 @@ class _Reader:
         target: Node = node
         value: bool | int = True
         if node.head == "at" and len(node.rest) == 2 and isinstance(node.rest[1], Group):
-            raise source.refuse(f"timed facts cannot be expressed: {spell(node)}", node, "the formalism has no time")
+            raise source.refuse(
+                f"timed facts cannot be expressed: {spell(node)}", node, "leave it out: the formalism has no time"
+            )
         if node.head == "not" and len(node.rest) == 1:
             target, value = node.rest[0], False
         elif node.head == "=" and len(node.rest) == 2:
@@ -336,7 +340,7 @@ class _Reader:
     def _number(self, expressions: Expressions, node: Node) -> int:
         value = expressions.term(node, {})
         if not isinstance(value, int):
-            raise self._problem.refuse(f"{spell(node)} is not a number", node, "initial values are integers")
+            raise self._problem.refuse(f"{spell(node)} is not a number", node, "write an integer")
         return value
 
     def _refuse_unknown_numbers(self, values: Mapping[Atom, bool | int], sections: list[Group]) -> None:

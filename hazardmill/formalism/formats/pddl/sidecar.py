@@ -111,7 +111,9 @@ class Sidecar:
 
     def _quantify(self, value: list[JsonLike], names: DeclaredNames, path: str) -> Expr:
         if len(value) != 3 or not isinstance(value[1], list) or not value[1]:
-            raise self.refuse(path, f"{value[0]} takes variables and a condition", '["exists", [["?x", "type"]], ...]')
+            raise self.refuse(
+                path, f"{value[0]} takes variables and a condition", 'write ["exists", [["?x", "type"]], ...]'
+            )
         variables = []
         for i, item in enumerate(value[1]):
             where = f"{path}[1][{i}]"
@@ -155,7 +157,7 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
     except UnicodeDecodeError:
         message, remedy = "the sidecar is not UTF-8", "save it as UTF-8"
     except RecursionError:
-        message, remedy = "the sidecar is nested too deep", "nest conditions less"
+        message, remedy = "the sidecar is nested too deeply", "nest conditions less deeply"
     except ValueError as error:
         message, remedy = f"the sidecar is not JSON: {error}", "mend the JSON there"
     else:

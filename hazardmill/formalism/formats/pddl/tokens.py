@@ -137,7 +137,7 @@ class PddlText:
             if token == "(":
                 open_groups.append(([], line))
                 if len(open_groups) > MAX_DEPTH:
-                    raise self.refuse(f"nested more than {MAX_DEPTH} deep", line, "nest conditions less")
+                    raise self.refuse(f"nested more than {MAX_DEPTH} deep", line, "nest conditions less deeply")
             elif not open_groups:
                 raise self.refuse(f"expected '(define', got {token!r}", line, "give PDDL, or a Path to read a file")
             elif token == ")":
@@ -182,7 +182,9 @@ class PddlText:
     def unexpected_error(self, node: Node, head: str, remedy: str) -> PlanningInputError:
         """Make an error for a construct that is not allowed where it stands; the caller raises it."""
         if head in _STRANGE:
-            return self.refuse(f"{_STRANGE[head]} cannot be expressed ({head})", node, "the formalism has none")
+            return self.refuse(
+                f"{_STRANGE[head]} cannot be expressed ({head})", node, "leave it out: the formalism has none"
+            )
         return self.refuse(f"{spell(node)} has no place here", node, remedy)
 
 

@@ -159,8 +159,8 @@ def _refuse_unsteady_assigns(document: Document, action: ActionDecl) -> None:
         steady = isinstance(first.value, int) and isinstance(second.value, int)
         if _may_meet(first.target, second.target) and not steady and first != second:
             raise NotExpressible(
-                f"action {action.name}: two assigns may meet on {first.target[1]}, and Unified Planning calls that a "
-                "conflict even where the values are equal"
+                f"action {action.name}: two assignments may meet on {first.target[1]}, and Unified Planning calls that "
+                "a conflict even where the values are equal"
             )
 
 

@@ -83,7 +83,7 @@ def _find_faults(
         if kinds[name] != "context":
             yield (
                 name,
-                "is named as fixed, but it is no context",
+                "is named as fixed, but is not a context fluent",
                 "declare it as context if no act changes it, else name it as what changes",
             )
         elif name not in read:

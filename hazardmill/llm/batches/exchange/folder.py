@@ -123,7 +123,7 @@ class ExchangeFolder:
         asked = self._asked(file)
         if missing := wanted - asked:
             raise SettingsError(
-                f"it lacks {len(missing)} requests that this run has written to it: it is of other questions, or of "
+                f"it lacks {len(missing)} requests that this run wrote to it: it belongs to other questions, or to "
                 "another version of the prompt",
                 file=str(self._folder / file),
                 remedy="put the file back as it was, with the answers that belong to it",
@@ -187,7 +187,7 @@ class ExchangeFolder:
             yield AnswerProblem(
                 ProblemKind.UNKNOWN,
                 name,
-                f"{entry.place} answers no request of {file}: its `{field}` is {name!r}",
+                f"{entry.place} does not answer any request of {file}: its `{field}` is {name!r}",
                 f"copy `{field}` from {file}; answers to another set of questions, or to another version of the "
                 "prompt, do not count here: ask again with this file",
                 entry.line,
@@ -198,8 +198,8 @@ class ExchangeFolder:
             yield AnswerProblem(
                 ProblemKind.DOUBLED,
                 name,
-                f"{entry.place} is another answer to {name} than {known.place}, which counts",
-                "leave one of both; what was booked first stays",
+                f"{entry.place} answers {name} differently from {known.place}, which counts",
+                "remove one of the two; the answer recorded first stays",
                 entry.line,
             )
 
@@ -242,12 +242,12 @@ class ExchangeFolder:
             raise SettingsError(
                 f"the exchange folder belongs to run {owner}, and this is run {run_id}",
                 file=str(path),
-                remedy="give each run a folder of its own with --exchange; an evaluation is another run as soon as its "
-                "questions, prompt or model are others: repeat the old ones to continue in this folder",
+                remedy="give each run a folder of its own with --exchange; an evaluation becomes another run when its "
+                "questions, prompt or model change: to continue in this folder, repeat the old command",
             )
         if exchange_format != begun:
             raise SettingsError(
-                f"the exchange folder was begun in the format {begun}, and {exchange_format} was asked for",
+                f"the exchange folder has the format {begun}, but {exchange_format} was asked for",
                 file=str(path),
                 remedy=f"give --exchange-format {begun}, or another folder with --exchange",
             )
@@ -266,7 +266,7 @@ def _read_owner(path: Path) -> tuple[str, ExchangeFormat]:
     said: dict[str, Any] = json.loads(path.read_bytes())
     begun = said.get("format", "openai") if isinstance(said, dict) else None
     if begun not in FORMATS:
-        raise ValueError(f"its format is {begun!r}, and known are {', '.join(FORMATS)}")
+        raise ValueError(f"its format is {begun!r}; the known formats are {', '.join(FORMATS)}")
     return said["run_id"], begun
 
 

@@ -21,9 +21,7 @@ from hazardmill.llm.redact import scrub_answer
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.run_options import ExchangeFormat
 
-_WAIT: Final = (
-    "it may still be being written and is read again at the next look; if nobody writes it any more, correct it"
-)
+_WAIT: Final = "if it is still being written, wait: it is read again at the next look; otherwise correct it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +116,10 @@ class OpenaiFiles:
                 yield AnswerEntry(place, result, line=number)
                 continue
             if is_whole:
-                kind, message = ProblemKind.UNREADABLE, "the line is no JSON object with a text `custom_id`"
+                kind, message = ProblemKind.UNREADABLE, "the line is not a JSON object with a string `custom_id`"
                 remedy = "correct the line: it has the output format of OpenAI's batches"
             else:
-                kind, message, remedy = ProblemKind.UNFINISHED, "the last line is not whole", _WAIT
+                kind, message, remedy = ProblemKind.UNFINISHED, "the last line is incomplete", _WAIT
             # Somebody who writes a file leaves many lines unfinished for a moment, one after the other.
             about = place if is_whole else ""
             yield AnswerEntry(place, problem=AnswerProblem(kind, about, message, remedy, number), line=number)
@@ -154,18 +152,18 @@ class EaiFiles:
         try:
             elements = json.loads(file.read())
         except (ValueError, RecursionError) as error:
-            said = f"it is no JSON: {error}"
+            said = f"it is not JSON: {error}"
             line = error.lineno if isinstance(error, json.JSONDecodeError) else None
             yield AnswerEntry("", problem=AnswerProblem(ProblemKind.UNFINISHED, "", said, _WAIT, line))
             return
         if not isinstance(elements, list):
-            said, remedy = "it is no array", "write one array of objects with `identifier` and `llm_output`"
+            said, remedy = "it is not an array", "write one array of objects with `identifier` and `llm_output`"
             yield AnswerEntry("", problem=AnswerProblem(ProblemKind.UNREADABLE, "", said, remedy))
             return
         for number, element in enumerate(elements, 1):
             place = f"element {number}"
             if (fault := _fault(element)) is not None:
-                remedy = "write an object with the texts `identifier` and `llm_output`"
+                remedy = "write an object with the strings `identifier` and `llm_output`"
                 problem = AnswerProblem(ProblemKind.UNREADABLE, place, f"{place} {fault}", remedy)
                 yield AnswerEntry(place, problem=problem)
             else:
@@ -189,9 +187,9 @@ def _element(line: BatchLine) -> bytes:
 
 def _fault(element: object) -> str | None:
     if not isinstance(element, dict):
-        return "is no object"
+        return "is not an object"
     missing = [name for name in ("identifier", "llm_output") if not isinstance(element.get(name), str)]
-    return f"has no text `{missing[0]}`" if missing else None
+    return f"has no string `{missing[0]}`" if missing else None
 
 
 def _result(element: dict[str, Any], model: str, max_answer_bytes: int) -> LineResult:

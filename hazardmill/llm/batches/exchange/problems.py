@@ -25,7 +25,7 @@ class ProblemKind(StrEnum):
     UNREADABLE = "unreadable"
     UNKNOWN = "to unknown prompts"
     DOUBLED = "doubled"
-    BOOKED = "to prompts that are booked already"
+    BOOKED = "to prompts whose answers are already recorded"
     MISPLACED = "in files that are not read"
 
 

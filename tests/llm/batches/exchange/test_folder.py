@@ -156,14 +156,16 @@ def test_what_does_not_count_is_said_once_with_place_and_remedy_and_the_rest_cou
     assert all(
         begin in line
         for begin, line in zip(
-            unread if answered.kind == "openai" else ["element 2 is no object", "element 3 has no text `identifier`"],
+            unread
+            if answered.kind == "openai"
+            else ["element 2 is not an object", "element 3 has no string `identifier`"],
             said,
             strict=False,
         )
     )
-    assert f"{word} 4 answers no request of {answered.file}: its `{field}` is '{'dd' * 32}'" in said[2]
+    assert f"{word} 4 does not answer any request of {answered.file}: its `{field}` is '{'dd' * 32}'" in said[2]
     assert f"[copy `{field}` from {answered.file};" in said[2] and "another version of the prompt" in said[2]
-    assert f"{word} 5 is another answer to {IDS[0]} than {word} 1, which counts" in said[3]
+    assert f"{word} 5 answers {IDS[0]} differently from {word} 1, which counts" in said[3]
     assert "4 answers are left out: 2 unreadable, 1 to unknown prompts, 1 doubled; all others are used" in said[4]
     assert all(line.endswith("]") for line in said[:4])
     for _ in range(3):
@@ -183,7 +185,7 @@ def test_a_half_written_file_is_waited_for_with_one_warning(
         status, found = answered.look()
         assert (status.state, len(found)) == (BatchState.RUNNING, 2 if answered.kind == "openai" else 0)
     (said,) = warnings()
-    assert str(answered.answers) in said and "may still be being written" in said
+    assert str(answered.answers) in said and "if it is still being written, wait" in said
     answered.answers.write_text(whole)
     assert answered.look()[0].state is BatchState.ENDED
     assert warnings() == []
@@ -195,7 +197,9 @@ def test_a_file_of_eai_that_is_no_array_is_named(tmp_path: Path, warnings: Calla
     asked.answers.write_text(text)
     assert asked.look()[1] == {}
     (said,) = warnings()
-    assert said == f"{asked.answers}: it is no array [write one array of objects with `identifier` and `llm_output`]"
+    assert (
+        said == f"{asked.answers}: it is not an array [write one array of objects with `identifier` and `llm_output`]"
+    )
 
 
 @BOTH
@@ -235,7 +239,7 @@ def test_requests_of_other_questions_are_refused(answered: Answered) -> None:
     other = ExchangeFolder(answered.place.parent / "other", MODEL, "run", exchange_format=answered.kind)
     asyncio.run(other.create(NAME, [BatchLine("dd" * 32, LINES[0].request), LINES[0]]))
     (answered.place / answered.file).write_bytes((other._folder / answered.file).read_bytes())
-    with pytest.raises(SettingsError, match="lacks 2 requests that this run has written") as caught:
+    with pytest.raises(SettingsError, match="lacks 2 requests that this run wrote") as caught:
         answered.look()
     assert "put the file back" in str(caught.value.remedy)
 
@@ -256,7 +260,7 @@ def test_a_folder_keeps_the_format_that_it_was_begun_in(tmp_path: Path) -> None:
         ExchangeFolder(place, MODEL, "run", exchange_format=begun)
         assert format_begun(place) == begun
         ExchangeFolder(place, MODEL, "run", exchange_format=begun)
-        with pytest.raises(SettingsError, match=f"begun in the format {begun}, and {other} was asked for") as caught:
+        with pytest.raises(SettingsError, match=f"has the format {begun}, but {other} was asked for") as caught:
             ExchangeFolder(place, MODEL, "run", exchange_format=other)
         assert f"--exchange-format {begun}" in str(caught.value.remedy)
 
@@ -264,7 +268,7 @@ def test_a_folder_keeps_the_format_that_it_was_begun_in(tmp_path: Path) -> None:
 def test_a_folder_without_a_format_has_that_of_openai(tmp_path: Path) -> None:
     (tmp_path / OWNER).write_text('{"run_id": "run"}\n')
     ExchangeFolder(tmp_path, MODEL, "run")
-    with pytest.raises(SettingsError, match="begun in the format openai"):
+    with pytest.raises(SettingsError, match="has the format openai"):
         ExchangeFolder(tmp_path, MODEL, "run", exchange_format="eai")
 
 
