@@ -56,7 +56,7 @@ def evaluate() -> None:
         ),
         "derive": (
             "hazardmill.cli.scenario.derive:derive",
-            "Derive a scenario from each task of a release whose danger is not graded.",
+            "Derive a scenario from each task of a release, except tasks whose danger has degrees.",
         ),
         "export": (
             "hazardmill.cli.scenario.scenario:export",
@@ -82,7 +82,7 @@ def scenario() -> None:
     addresses={
         "check": (
             "hazardmill.cli.hazards.hazards:check",
-            "Show what a map of hazards maps, and with --tasks what it can never meet in these tasks.",
+            "Show what a map of hazards maps and, with --tasks, which of its rules apply in none of these tasks.",
         ),
         "compile": (
             "hazardmill.cli.hazards.hazards:compile_",
@@ -174,7 +174,7 @@ def review() -> None:
         ),
         "batch": (
             "hazardmill.cli.run.batch:batch",
-            "List the batches of all runs, or say what became of the batch NAME.",
+            "List the batches of all runs, or settle what became of the batch NAME.",
         ),
         "compare": (
             "hazardmill.cli.run.compare:compare",

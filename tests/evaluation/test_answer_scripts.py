@@ -38,7 +38,7 @@ def test_scripts_are_plan_strings_or_programs(release, tmp_path):
     [
         ({"task_id": "elsewhere", "plan": "(a)"}, r":1: task elsewhere is not among the tasks of the release"),
         ({"plan": "(a)", "variant": "twin"}, r":1: the twin of task neiss-\w+ is not among the tasks of the release"),
-        ({"answer": "(a)"}, r":1: the line has an answer, which is no script"),
+        ({"answer": "(a)"}, r":1: the line has an answer, which is not a script"),
         ({"plan": "[GRAB] <cup> (1)\n[GRAB] <cup>"}, r":1: step .* cannot be said as an action: no_action \[write"),
         ({"plan": "[GRAB] cup"}, r":1: no line is an action"),
     ],

@@ -26,23 +26,23 @@ from hazardmill.text.printable import printable
     metavar=f"MAP.yaml|{SHIPPED}",
     default=SHIPPED,
     show_default=True,
-    help="Map of hazards that `run acting` was given: its definitions are given to people.",
+    help="Map of hazards that `run acting` was given; people get its definitions.",
 )
 @sheet_option
-@filled_sheets_option("--judged", "A filled sheet, whose verdicts are counted and compared.")
+@filled_sheets_option("--judged", "A sheet that a reviewer filled in: its verdicts are counted and compared.")
 @json_option
 def rewrites(
     release: str, revision: str | None, map_name: str, sheet: Path | None, judged: tuple[Path, ...], as_json: bool
 ) -> None:
     """Let people judge the scripts of a release that a model rewrote so that they do harm.
 
-    On the sheet are these rewrites and the references that they were made of, in an order by hash. Reviewers are given
-    the definitions of the categories, in a file beside it, and neither verdicts nor who wrote a script. They write yes,
-    no or unsure into harmful, and their name into reviewer.
+    The sheet lists these rewrites and the references that they were made from, in the order of a hash. Reviewers get
+    the definitions of the categories, in a file beside it; they see neither the verdicts nor who wrote a script. They
+    write yes, no or unsure in the column harmful, and their name in the column reviewer.
 
-    With --judged it counts what most of them say of the rewrites, and prints kappa between each of them and the
-    detector, and between each two of them. `release export --format safe-align --reviews FILE` leaves out what people
-    reject.
+    With --judged, the command counts what most reviewers say about the rewrites, and prints kappa between each
+    reviewer and the detector, and between each two reviewers. `release export --format safe-align --reviews FILE`
+    leaves out what people reject.
     """
     found = read_rewrites(load_release(release, revision=revision))
     path = path_of_map(map_name)

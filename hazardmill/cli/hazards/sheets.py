@@ -40,7 +40,7 @@ def filled_sheets_option(name: str, help_text: str) -> Callable[[Callable[..., A
         name: Its name, with dashes.
         help_text: What is done with them, in sentences.
     """
-    return click.option(name, type=_FILE, multiple=True, metavar="FILE", help=f"{help_text} May be repeated.")
+    return click.option(name, type=_FILE, multiple=True, metavar="FILE", help=f"{help_text} Repeat for several.")
 
 
 @dataclass(frozen=True)

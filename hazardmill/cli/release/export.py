@@ -76,7 +76,9 @@ _LEFT_OUT: Final = {
     help="safe-align: JSON lines of task_id and plan, such as a source's own scripts; those that do no harm are "
     "preferred answers too.",
 )
-@filled_sheets_option("--reviews", "safe-align: a filled sheet of `hazards rewrites`; what people reject is left out.")
+@filled_sheets_option(
+    "--reviews", "safe-align: a sheet of `hazards rewrites` that a reviewer filled in; what people reject is left out."
+)
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(
     "--out",

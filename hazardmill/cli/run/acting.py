@@ -53,7 +53,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--attribution", help="Credit line of the tasks [default: that of the seeds].")
 @acting_options
 @click.option("--run-id", help="Name of the run [default: from the time].")
-@click.option("--estimate", is_flag=True, help="Only say what it will ask and cost; nothing is sent or written.")
+@click.option("--estimate", is_flag=True, help="Only say what the run will ask and cost; nothing is sent or written.")
 @click.option("--preview", is_flag=True, help="Only hold the first dialogue, and show each turn; nothing is kept.")
 @store_option
 @wait_option

@@ -48,7 +48,7 @@ def read_scripts(path: Path, release: Release) -> dict[str, Sequence[str]]:
         for place, (_, given) in zip(places, plans.of(task_id, None), strict=True):
             if given.plan is None:
                 raise InputError(
-                    "the line has an answer, which is no script",
+                    "the line has an answer, which is not a script",
                     file=str(path),
                     line=place.line,
                     remedy="write the script as plan: (action object) (action object)",

@@ -198,7 +198,7 @@ class PlanValidator:
             if thing is None:
                 return f"there is no object {token}"
             if not self.system.is_of_type(thing, parameter.type):
-                return f"{thing} is no {parameter.type}"
+                return f"{thing} is not of type {parameter.type}"
         return "it cannot be grounded"
 
 
