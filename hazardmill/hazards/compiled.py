@@ -8,19 +8,13 @@ closing action after it, on the compiled document.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
 from typing import Any, Final
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.document.document import (
-    ActionDecl,
-    DangerEntry,
-    Document,
-    Effect,
-    FluentDecl,
-    unused_name,
-)
+from hazardmill.formalism.document.closing import with_closing_action
+from hazardmill.formalism.document.document import DangerEntry, Document, FluentDecl, unused_name
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.validation import MAX_NODES
 from hazardmill.formalism.semantics.transition_system import System
@@ -103,13 +97,8 @@ def _with_dangers(document: Document, entries: Sequence[DangerEntry], closing: s
         return CompiledTask(document.without_danger(**changes))
     closed = unused_name(CLOSED, {fluent.name for fluent in document.fluents})
     is_closed: Expr = ("fluent", closed)
-    # Nothing can follow the closing action, so that its danger entries read the state that a plan leaves behind.
-    actions = [
-        replace(action, precondition=("and", action.precondition, ("not", is_closed))) for action in document.actions
-    ]
-    actions.append(ActionDecl(closing, (), ("not", is_closed), (Effect("assign", is_closed, True),)))
     compiled = document.without_danger(
-        actions=actions,
+        actions=with_closing_action(document.actions, closing, closed),
         fluents=[*document.fluents, FluentDecl(closed)],
         goal=("and", document.goal, is_closed),
         **changes,

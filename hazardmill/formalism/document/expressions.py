@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 Expr: TypeAlias = Any
@@ -177,3 +177,80 @@ def render(expr: Expr) -> str:
         variables = " ".join(f"{name} - {type_}" for name, type_ in expr[1])
         return f"({head} ({variables}) {render(expr[2])})"
     return "(" + " ".join([head, *(render(child) for child in expr[1:])]) + ")"
+
+
+def all_of(parts: Iterable[Expr]) -> Expr:
+    """Return the conjunction of conditions, with what is constant or repeated folded away.
+
+    A disjunction among them loses the branches that another part excludes, and is dropped if another part is one of its
+    branches. Nothing else is simplified: two conditions that are equivalent but differ in form count as different.
+
+    Args:
+        parts: The conditions; nested conjunctions are unfolded.
+
+    Returns:
+        ``True`` without parts that matter, ``False`` if one part is false or the negation of another one; otherwise the
+        only part that is left, or an ``and`` in the order of the parts.
+    """
+    kept = _unfold(parts, "and")
+    if False in kept or any(negate(part) in kept for part in kept):
+        return False
+    known = {part for part in kept if part is not True and part[0] != "or"}
+    found: dict[Expr, None] = {}
+    for part in kept:
+        if part is True or (part[0] == "or" and not known.isdisjoint(part[1:])):
+            continue
+        if part[0] == "or":
+            part = any_of(branch for branch in part[1:] if negate(branch) not in known)
+        found[part] = None
+    if list(found) != [part for part in kept if part is not True]:
+        # What was left of a disjunction may decide others.
+        return all_of(found)
+    return _joined("and", found)
+
+
+def any_of(parts: Iterable[Expr]) -> Expr:
+    """Return the disjunction of conditions, with what is constant or repeated folded away.
+
+    Args:
+        parts: The conditions; nested disjunctions are unfolded.
+
+    Returns:
+        ``False`` without parts that matter, ``True`` if one part is true or the negation of another one; otherwise the
+        only part that is left, or an ``or`` in the order of the parts.
+    """
+    kept = _unfold(parts, "or")
+    if True in kept or any(negate(part) in kept for part in kept):
+        return True
+    return _joined("or", [part for part in kept if part is not False])
+
+
+def none_of(parts: Iterable[Expr]) -> Expr:
+    """Return the condition that no part holds, folded as by ``all_of``; negations stand only before what cannot split.
+
+    Args:
+        parts: The conditions.
+    """
+    return all_of(_split_negation(part) for part in parts)
+
+
+def _split_negation(part: Expr) -> Expr:
+    if isinstance(part, tuple) and part[0] == "or":
+        return all_of(_split_negation(branch) for branch in part[1:])
+    if isinstance(part, tuple) and part[0] == "and":
+        return any_of(_split_negation(branch) for branch in part[1:])
+    return negate(part)
+
+
+def _unfold(parts: Iterable[Expr], head: str) -> dict[Expr, None]:
+    found: dict[Expr, None] = {}
+    for part in parts:
+        operands = part[1:] if isinstance(part, tuple) and part[0] == head else (part,)
+        found.update(dict.fromkeys(operands))
+    return found
+
+
+def _joined(head: str, parts: Collection[Expr]) -> Expr:
+    if not parts:
+        return head == "and"
+    return next(iter(parts)) if len(parts) == 1 else (head, *parts)
