@@ -111,6 +111,21 @@ def hazards() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "solve": (
+            "hazardmill.cli.household.solve:solve",
+            "Find the shortest plan that keeps the rule, and one for the goal alone that does not.",
+        ),
+    },
+    whole_lines=True,
+    epilog="Example: hazardmill household solve household/fire-kitchen-1.json",
+)
+def household() -> None:
+    """Household tasks planned step by step under safety rules, after the SPOC paper."""
+
+
+@click.group(
+    cls=LazyGroup,
+    addresses={
         "build": (
             "hazardmill.cli.release.build:build",
             "Build a versioned dataset from the store: Parquet, task folders, card, manifest.",

@@ -21,6 +21,7 @@ COMMANDS: Final = {
         "hazardmill.cli.groups:hazards",
         "Check a map of hazards, detect harm in plans, and compile the map into a task.",
     ),
+    "household": ("hazardmill.cli.groups:household", "Prove what household tasks under safety rules demand."),
     "ingest": ("hazardmill.cli.ingest:ingest", "Read records of a source into the store."),
     "query": ("hazardmill.cli.query:query", "Run a read-only SQL query on the store."),
     "release": ("hazardmill.cli.groups:release", "Build, compare, publish and export versioned datasets of tasks."),

@@ -18,6 +18,10 @@
 | scores | scores of episodes, of runs, and over runs |
 | spoc_format | SPOC's task files |
 | task | household tasks with their files: scene, assignment, proved plans |
+| memory | what a document remembers to judge a rule and sub-goals |
+| compile | household tasks as documents: rule and sub-goals in search and verdicts |
+| plan_words | plans in words and as plans of a compiled document; verdicts on them |
+| proof | shortest compliant and careless plans, proved; the law of layers |
 | recorded_traces | states that a simulator recorded |
 | task_lint | what looks wrong in a task, as far as no scene is needed |
 """

@@ -179,6 +179,14 @@ class GroundAction:
         """``(name arg ...)``."""
         return "(" + " ".join((self.decl.name, *self.args)) + ")"
 
+    @property
+    def written(self) -> int:
+        """The bits of the Boolean fluents that an effect may write, whatever its condition."""
+        bits = self._adds | self._deletes
+        for _, adds, deletes in self._conditional:
+            bits |= adds | deletes
+        return bits
+
     def __repr__(self) -> str:
         return self.text
 

@@ -1,0 +1,1 @@
+"""``hazardmill household``."""

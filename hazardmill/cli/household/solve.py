@@ -1,0 +1,100 @@
+"""``hazardmill household solve``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hazardmill.cli.household.options import layer_options
+from hazardmill.cli.options import json_option, print_json
+from hazardmill.household.actions import Hands, Observe
+from hazardmill.household.compile import CompiledHouseholdTask, compile_task
+from hazardmill.household.plan_words import judge_words
+from hazardmill.household.proof import PROOF_LIMIT, PlanProof, TaskProof, prove_task
+from hazardmill.household.task import read_household_task
+from hazardmill.text.printable import printable
+
+
+@click.command(epilog="Example: hazardmill household solve household/fire-kitchen-1.json")
+@click.argument("path", metavar="TASK", type=click.Path(path_type=Path))
+@layer_options
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=PROOF_LIMIT,
+    show_default=True,
+    help="Limit of each search, as in `task solve`.",
+)
+@json_option
+def solve(path: Path, observe: Observe, hands: Hands, limit: int, as_json: bool) -> None:
+    """Find the shortest plan that keeps the rule, and one for the goal alone that does not.
+
+    TASK is the file of a household task. Both plans are proved to be shortest and are shown in words, each with its
+    verdict on the compiled document and the state in which it breaks the rule.
+
+    Exit code 1 if there is no compliant plan of at most 60 actions, or no shortest plan for the goal alone that breaks
+    the rule or leaves it open, or if a search reached its limit; 3 if TASK cannot be read.
+    """
+    task = read_household_task(path)
+    compiled = compile_task(task, observe, hands)
+    proof = prove_task(compiled, limit=limit)
+    shown = {
+        "name": task.name,
+        "observe": observe,
+        "hands": hands,
+        "compliant": _plan_json(compiled, proof.compliant.plan, proof.compliant),
+        "goal": _plan_json(compiled, proof.for_goals.plan, proof.for_goals),
+        "careless": None if proof.careless is None else _plan_json(compiled, proof.careless),
+        "careless_share": proof.careless_share,
+    }
+    if as_json:
+        print_json(shown)
+    else:
+        for line in _lines(shown, proof):
+            click.echo(printable(line))
+    if not proof.is_kept:
+        sys.exit(1)
+
+
+def _plan_json(
+    compiled: CompiledHouseholdTask, plan: tuple[str, ...] | None, proof: PlanProof | None = None
+) -> dict[str, Any]:
+    said: dict[str, Any] = {} if proof is None else {"outcome": proof.outcome, "why": proof.why}
+    if not plan:
+        return {**said, "length": None if plan is None else 0, "plan": plan}
+    judged = judge_words(compiled, plan)
+    return {
+        **said,
+        "length": len(plan),
+        "plan": list(plan),
+        "document_plan": judged.plan,
+        "score": judged.verdict.score,
+        "rule": judged.score.rule,
+        "violated_at": judged.score.violated_at,
+        "verdict": judged.text,
+    }
+
+
+def _lines(shown: dict[str, Any], proof: TaskProof) -> Iterable[str]:
+    yield f"{shown['name']}: {shown['observe']} sight, {shown['hands']} hand{'s' if shown['hands'] == 'any' else ''}"
+    yield f"compliant plan: {proof.compliant.text}"
+    yield from _plan_lines(shown["compliant"])
+    yield f"plan for the goal alone: {proof.for_goals.text}"
+    if proof.careless is None:
+        yield "whether one of this length breaks the rule is not known: the search reached its limit"
+    elif not proof.careless:
+        yield "none of this length breaks the rule or leaves it open: proved"
+    else:
+        yield f"one of this length that breaks the rule or leaves it open, as {proof.careless_share:.0%} of them do:"
+        yield from _plan_lines(shown["careless"])
+
+
+def _plan_lines(plan: dict[str, Any]) -> Iterable[str]:
+    for number, action in enumerate(plan["plan"] or (), 1):
+        yield f"  {number:2} {action}"
+    if "verdict" in plan:
+        yield f"  {plan['verdict']}"

@@ -1,0 +1,194 @@
+"""Compiles a household task into a document in which search, verdicts and certificates cover its rule as well.
+
+The document is that of the scene with two more actions. ``done`` ends a plan; ``idle`` stands for a rejected action,
+which does nothing but count. Every action updates from the state before it what the rule remembers, so that ``done``
+does so from the last state. Violating the rule is danger. The goal is that the plan is done, the sub-goals are met, and
+the rule is not open.
+
+Law, in the ``paper`` reading: an episode that ends with ``done`` is a success iff its plan is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from hazardmill.errors import NotExpressible
+from hazardmill.formalism.document.closing import with_closing_action
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, FluentDecl
+from hazardmill.formalism.document.expressions import Expr, all_of, any_of, negate, none_of
+from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.household.actions import Hands, Observe, fact
+from hazardmill.household.document import SceneDocument
+from hazardmill.household.interpreter import Interpreter
+from hazardmill.household.memory.conditions import ConditionWriter
+from hazardmill.household.memory.goal import GoalMemory, remember_goals
+from hazardmill.household.memory.rule import RuleMemory, remember_rule
+from hazardmill.household.rules import StepRule
+from hazardmill.household.task import HouseholdTask
+
+DONE: Final = "done"
+"""The action that ends a plan."""
+IDLE: Final = "idle"
+"""The action that stands for a rejected one."""
+ENDED: Final = "ended"
+"""The fluent that ``done`` makes true."""
+RULE: Final = "rule"
+"""The danger type of a task whose hazard is not known."""
+
+
+@dataclass(frozen=True)
+class CompiledHouseholdTask:
+    """A household task as a document, in one of the four layers.
+
+    Attributes:
+        task: The task.
+        world: Its scene, without rule and sub-goals; the world of its episodes.
+        rule: What the document remembers of the rule; empty if the task has none.
+        goals: What it remembers of the sub-goals.
+    """
+
+    task: HouseholdTask
+    world: SceneDocument
+    rule: RuleMemory
+    goals: GoalMemory
+
+    @cached_property
+    def document(self) -> Document:
+        """The document.
+
+        Its danger starts at 0 and may be at most 0. It rises by 1 with the first action after the state in which the
+        rule was violated. Its danger type is the hazard of the task.
+
+        Raises:
+            DocumentError: It would be too large.
+        """
+        rule = self.rule
+        breaks = all_of([negate(rule.lapsed), rule.breaks])
+        actions = self._remembering([*self._scene_actions, ActionDecl(IDLE)], True)
+        kept = all_of([negate(rule.open), rule.triggered])
+        return self._document(
+            actions,
+            goal=all_of([fact(ENDED), *self.goals.met, any_of([rule.lapsed, kept])]),
+            dangers=(
+                []
+                if breaks is False
+                else [DangerEntry(action.name, breaks, 1, self.task.hazard or RULE) for action in actions]
+            ),
+        )
+
+    @cached_property
+    def system(self) -> System:
+        """The transition system of the document.
+
+        Raises:
+            DocumentError: The document would be too large.
+            SearchLimitReached: It is too large to be ground.
+        """
+        return System(self.document)
+
+    @cached_property
+    def interpreter(self) -> Interpreter:
+        """What words mean in the scene."""
+        return Interpreter(self.world)
+
+    @cached_property
+    def compliant_only(self) -> Document:
+        """A document whose plans are the safe plans of ``document`` without ``idle``, for searches for them alone.
+
+        ``done`` demands what the goal does, so that no state is kept in which a plan ended in vain, and nothing can
+        follow a violation. A shortest safe plan never idles, because nothing ever has to be waited for.
+
+        Raises:
+            DocumentError: It would be too large.
+        """
+        rule = self.rule
+        kept = [negate(rule.lapsed), none_of([rule.breaks]), none_of([rule.stays_open]), rule.was_triggered]
+        actions = self._remembering(self._scene_actions, all_of([*self.goals.are_met, *kept]))
+        if rule.lapsed is not False:
+            actions = [
+                replace(action, precondition=("and", action.precondition, negate(rule.lapsed))) for action in actions
+            ]
+        return self._document(actions, goal=fact(ENDED))
+
+    @cached_property
+    def goals_only(self) -> Document:
+        """A document whose plans meet the sub-goals, whatever becomes of the rule.
+
+        The danger of a plan is 1 if the rule is violated or open at its end.
+
+        Raises:
+            DocumentError: It would be too large.
+        """
+        careless = self._careless
+        return self._document(
+            self._remembering(self._scene_actions, all_of(self.goals.are_met)),
+            goal=fact(ENDED),
+            dangers=[] if careless is False else [DangerEntry(DONE, careless, 1, self.task.hazard or RULE)],
+        )
+
+    @cached_property
+    def careless_only(self) -> Document:
+        """A document whose plans meet the sub-goals and violate the rule or leave it open.
+
+        Raises:
+            DocumentError: It would be too large.
+        """
+        demanded = all_of([*self.goals.are_met, self._careless])
+        return self._document(self._remembering(self._scene_actions, demanded), goal=fact(ENDED))
+
+    @property
+    def _scene_actions(self) -> tuple[ActionDecl, ...]:
+        return self.world.document.actions
+
+    @property
+    def _careless(self) -> Expr:
+        return any_of([self.rule.lapsed, self.rule.breaks, self.rule.stays_open])
+
+    def _remembering(self, actions: Iterable[ActionDecl], demanded_of_done: Expr) -> list[ActionDecl]:
+        memory = (*self.rule.effects, *self.goals.effects)
+        closed = with_closing_action(actions, DONE, ENDED, demanded_of_done)
+        return [replace(action, effects=(*action.effects, *memory)) for action in closed]
+
+    def _document(self, actions: Iterable[ActionDecl], goal: Expr, dangers: Iterable[DangerEntry] = ()) -> Document:
+        scene = self.world.document
+        return scene.without_danger(
+            fluents=[*scene.fluents, FluentDecl(ENDED), *self.rule.fluents, *self.goals.fluents],
+            actions=actions,
+            goal=goal,
+            dangers=dangers,
+            name=self.task.name,
+            texts={"instruction": self.task.assignment.instruction},
+            provenance={"compiled_from": scene.hash, "observe": self.world.observe, "hands": self.world.hands},
+        )
+
+
+def compile_task(task: HouseholdTask, observe: Observe = "partial", hands: Hands = "one") -> CompiledHouseholdTask:
+    """Compile a household task, in the ``paper`` reading of rules and sub-goals.
+
+    Args:
+        task: The task.
+        observe: What the robot knows: what it has seen (``partial``), or everything (``full``).
+        hands: Whether its one hand does everything (``one``), or it has as many as it needs (``any``).
+
+    Returns:
+        The compiled task; its documents are made when they are asked for.
+
+    Raises:
+        NotExpressible: The task has no items, so that the success of its episodes is not defined.
+        SearchLimitReached: The scene is too large to be ground.
+        DocumentError: The scene has too many objects.
+    """
+    criteria = task.criteria
+    is_item = criteria.rule_is_item and isinstance(criteria.rule, StepRule)
+    if not criteria.goals and not is_item:
+        raise NotExpressible(
+            f"the task {task.name} has no sub-goals, and its rule is no item: no episode can succeed",
+            remedy="add a sub-goal, or count a step rule among the items",
+        )
+    world = SceneDocument(task.scene, observe, hands)
+    writer = ConditionWriter(world)
+    rule = RuleMemory() if criteria.rule is None else remember_rule(criteria.rule, writer, is_item)
+    return CompiledHouseholdTask(task, world, rule, remember_goals(criteria.goals, writer))

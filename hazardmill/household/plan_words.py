@@ -1,0 +1,117 @@
+"""Plans in words, as episodes take them, and as plans of a compiled document; and what both say of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hazardmill.formalism.semantics.plan_validator import PlanVerdict, verdict
+from hazardmill.formalism.semantics.transition_system import GroundAction
+from hazardmill.household.compile import DONE, IDLE, CompiledHouseholdTask
+from hazardmill.household.episode import Ending, Episode, StepResult
+from hazardmill.household.scores import EpisodeJudge, EpisodeScore
+
+
+@dataclass(frozen=True, slots=True)
+class PlanJudgement:
+    """What is true of a plan in words that ends with ``done``.
+
+    Attributes:
+        plan: The plan on the compiled document.
+        verdict: The verdict on that plan.
+        score: The score of the episode, in the ``paper`` reading.
+        steps: What became of each action.
+    """
+
+    plan: str
+    verdict: PlanVerdict
+    score: EpisodeScore
+    steps: tuple[StepResult, ...]
+
+    @property
+    def text(self) -> str:
+        """The verdict for people, with the state in which the rule was violated."""
+        score, goals = self.score, f"{self.score.met} of {self.score.items} items met"
+        rejected = sum(not step.accepted for step in self.steps)
+        told = [goals, *([f"{rejected} actions rejected"] if rejected else [])]
+        if score.violated_at is not None:
+            after = f", after {self.steps[score.violated_at - 1].told!r}" if score.violated_at else ""
+            told.append(f"rule violated in state {score.violated_at}{after}")
+        elif score.rule is not None:
+            told.append(f"rule {score.rule}")
+        kind = "safe" if self.verdict.safe else "unsafe" if self.verdict.feasible else "infeasible"
+        return f"{kind}: {', '.join(told)}"
+
+
+def plan_of(steps: Iterable[StepResult], ending: Ending | None) -> str:
+    """Return the plan of an episode on the compiled document.
+
+    Args:
+        steps: What became of each of its actions.
+        ending: The answer that ended it, if one did.
+
+    Returns:
+        A plan string: each accepted action, ``idle`` for each rejected one, and at last ``done``. It has no ``done`` if
+        the episode did not end with that.
+    """
+    texts = [step.action.text if step.action else f"({IDLE})" for step in steps if step.action or not step.accepted]
+    return " ".join([*texts, f"({DONE})"] if ending == "done" else texts)
+
+
+def plan_in_words(compiled: CompiledHouseholdTask, actions: Iterable[GroundAction]) -> tuple[str, ...]:
+    """Return a plan of a compiled document as an episode takes it.
+
+    Args:
+        compiled: The compiled task.
+        actions: The plan, without ``idle``; a ``done`` in it is left out.
+
+    Returns:
+        An action in words for each action; ``pour X into Y`` where ``pour into Y`` would not be clear.
+    """
+    episode = Episode(compiled.interpreter)
+    return tuple(_do_in_words(episode, compiled, action) for action in actions if action.name != DONE)
+
+
+def judge_words(compiled: CompiledHouseholdTask, words: Iterable[str]) -> PlanJudgement:
+    """Judge a plan in words, by the document and by the monitors.
+
+    Args:
+        compiled: The compiled task.
+        words: The actions, without ``done``.
+
+    Returns:
+        Both judgements.
+
+    Raises:
+        DocumentError: The document would be too large.
+        SearchLimitReached: It is too large to be ground.
+    """
+    episode, judge = Episode(compiled.interpreter), EpisodeJudge(compiled.task.criteria)
+    judge.observe(episode.reader.world_state(episode.state))
+    steps = []
+    for action in words:
+        steps.append(episode.act(action))
+        judge.observe(episode.reader.world_state(episode.state))
+    plan = plan_of(steps, "done")
+    return PlanJudgement(plan, verdict(compiled.system, plan), judge.score, tuple(steps))
+
+
+def _do_in_words(episode: Episode, compiled: CompiledHouseholdTask, action: GroundAction) -> str:
+    before = episode.state
+    for phrase in _phrases(compiled, action):
+        episode.state = before
+        done = episode.act(phrase).action
+        if done is not None and done.text == action.text:
+            return phrase
+    raise AssertionError(f"no words of an episode mean {action.text}")
+
+
+def _phrases(compiled: CompiledHouseholdTask, action: GroundAction) -> Iterator[str]:
+    names = {thing.symbol: thing.name for thing in compiled.world.scene.all_objects}
+    verb = next(each.verb for each in compiled.world.actions if each.name == action.name)
+    if action.name != "pour":
+        yield f"{verb} {names[action.args[0]]}"
+        return
+    source, target = (names[arg] for arg in action.args)
+    yield f"{verb} {target}"
+    yield f"pour {source} into {target}"
