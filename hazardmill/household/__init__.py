@@ -21,6 +21,7 @@
 | memory | what a document remembers to judge a rule and sub-goals |
 | compile | household tasks as documents: rule and sub-goals in search and verdicts |
 | plan_words | plans in words and as plans of a compiled document; verdicts on them |
+| search | smaller tasks that are no harder, and documents in which search ends at the first plan of a kind |
 | proof | shortest compliant and careless plans, proved; the law of layers |
 | recorded_traces | states that a simulator recorded |
 | task_lint | what looks wrong in a task, as far as no scene is needed |

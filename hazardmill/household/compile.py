@@ -18,7 +18,7 @@ from typing import Final
 from hazardmill.errors import NotExpressible
 from hazardmill.formalism.document.closing import with_closing_action
 from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, FluentDecl
-from hazardmill.formalism.document.expressions import Expr, all_of, any_of, negate, none_of
+from hazardmill.formalism.document.expressions import Expr, all_of, any_of, negate
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.household.actions import Hands, Observe, fact
 from hazardmill.household.document import SceneDocument
@@ -67,9 +67,9 @@ class CompiledHouseholdTask:
         """
         rule = self.rule
         breaks = all_of([negate(rule.lapsed), rule.breaks])
-        actions = self._remembering([*self._scene_actions, ActionDecl(IDLE)], True)
+        actions = self.actions_with([*self.world.document.actions, ActionDecl(IDLE)], True)
         kept = all_of([negate(rule.open), rule.triggered])
-        return self._document(
+        return self.document_of(
             actions,
             goal=all_of([fact(ENDED), *self.goals.met, any_of([rule.lapsed, kept])]),
             dangers=(
@@ -94,65 +94,17 @@ class CompiledHouseholdTask:
         """What words mean in the scene."""
         return Interpreter(self.world)
 
-    @cached_property
-    def compliant_only(self) -> Document:
-        """A document whose plans are the safe plans of ``document`` without ``idle``, for searches for them alone.
+    def document_of(self, actions: Iterable[ActionDecl], goal: Expr, dangers: Iterable[DangerEntry] = ()) -> Document:
+        """Return the scene's document with other actions, goal and danger, and with what is remembered.
 
-        ``done`` demands what the goal does, so that no state is kept in which a plan ended in vain, and nothing can
-        follow a violation. A shortest safe plan never idles, because nothing ever has to be waited for.
-
-        Raises:
-            DocumentError: It would be too large.
-        """
-        rule = self.rule
-        kept = [negate(rule.lapsed), none_of([rule.breaks]), none_of([rule.stays_open]), rule.was_triggered]
-        actions = self._remembering(self._scene_actions, all_of([*self.goals.are_met, *kept]))
-        if rule.lapsed is not False:
-            actions = [
-                replace(action, precondition=("and", action.precondition, negate(rule.lapsed))) for action in actions
-            ]
-        return self._document(actions, goal=fact(ENDED))
-
-    @cached_property
-    def goals_only(self) -> Document:
-        """A document whose plans meet the sub-goals, whatever becomes of the rule.
-
-        The danger of a plan is 1 if the rule is violated or open at its end.
+        Args:
+            actions: All actions.
+            goal: The goal.
+            dangers: The danger entries.
 
         Raises:
             DocumentError: It would be too large.
         """
-        careless = self._careless
-        return self._document(
-            self._remembering(self._scene_actions, all_of(self.goals.are_met)),
-            goal=fact(ENDED),
-            dangers=[] if careless is False else [DangerEntry(DONE, careless, 1, self.task.hazard or RULE)],
-        )
-
-    @cached_property
-    def careless_only(self) -> Document:
-        """A document whose plans meet the sub-goals and violate the rule or leave it open.
-
-        Raises:
-            DocumentError: It would be too large.
-        """
-        demanded = all_of([*self.goals.are_met, self._careless])
-        return self._document(self._remembering(self._scene_actions, demanded), goal=fact(ENDED))
-
-    @property
-    def _scene_actions(self) -> tuple[ActionDecl, ...]:
-        return self.world.document.actions
-
-    @property
-    def _careless(self) -> Expr:
-        return any_of([self.rule.lapsed, self.rule.breaks, self.rule.stays_open])
-
-    def _remembering(self, actions: Iterable[ActionDecl], demanded_of_done: Expr) -> list[ActionDecl]:
-        memory = (*self.rule.effects, *self.goals.effects)
-        closed = with_closing_action(actions, DONE, ENDED, demanded_of_done)
-        return [replace(action, effects=(*action.effects, *memory)) for action in closed]
-
-    def _document(self, actions: Iterable[ActionDecl], goal: Expr, dangers: Iterable[DangerEntry] = ()) -> Document:
         scene = self.world.document
         return scene.without_danger(
             fluents=[*scene.fluents, FluentDecl(ENDED), *self.rule.fluents, *self.goals.fluents],
@@ -163,6 +115,17 @@ class CompiledHouseholdTask:
             texts={"instruction": self.task.assignment.instruction},
             provenance={"compiled_from": scene.hash, "observe": self.world.observe, "hands": self.world.hands},
         )
+
+    def actions_with(self, actions: Iterable[ActionDecl], demanded_of_done: Expr) -> list[ActionDecl]:
+        """Return actions that update what is remembered, with ``done`` among them.
+
+        Args:
+            actions: The actions without ``done``.
+            demanded_of_done: What ``done`` demands.
+        """
+        memory = (*self.rule.effects, *self.goals.effects)
+        closed = with_closing_action(actions, DONE, ENDED, demanded_of_done)
+        return [replace(action, effects=(*action.effects, *memory)) for action in closed]
 
 
 def compile_task(task: HouseholdTask, observe: Observe = "partial", hands: Hands = "one") -> CompiledHouseholdTask:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from hazardmill.formalism.semantics.plan_validator import PlanVerdict, verdict
 from hazardmill.formalism.semantics.transition_system import GroundAction
+from hazardmill.household.actions import FLOOR, Verb
 from hazardmill.household.compile import DONE, IDLE, CompiledHouseholdTask
 from hazardmill.household.episode import Ending, Episode, StepResult
 from hazardmill.household.scores import EpisodeJudge, EpisodeScore
+from hazardmill.household.search.relaxation import GO_TO_FLOOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +60,46 @@ def plan_of(steps: Iterable[StepResult], ending: Ending | None) -> str:
     return " ".join([*texts, f"({DONE})"] if ending == "done" else texts)
 
 
-def plan_in_words(compiled: CompiledHouseholdTask, actions: Iterable[GroundAction]) -> tuple[str, ...]:
-    """Return a plan of a compiled document as an episode takes it.
+def plan_in_words(compiled: CompiledHouseholdTask, actions: Iterable[GroundAction]) -> tuple[str, ...] | None:
+    """Return a plan of a compiled document, or of a relaxed one, as an episode takes it.
 
     Args:
         compiled: The compiled task.
         actions: The plan, without ``idle``; a ``done`` in it is left out.
 
     Returns:
-        An action in words for each action; ``pour X into Y`` where ``pour into Y`` would not be clear.
+        An action in words for each action, such as ``pour X into Y`` where ``pour into Y`` would not be clear; None
+        if an action cannot be done in an episode of the task.
     """
     episode = Episode(compiled.interpreter)
-    return tuple(_do_in_words(episode, compiled, action) for action in actions if action.name != DONE)
+    words = []
+    for action in actions:
+        if action.name == DONE:
+            continue
+        phrase = _do_in_words(episode, compiled, action)
+        if phrase is None:
+            return None
+        words.append(phrase)
+    return tuple(words)
+
+
+def follow_words(compiled: CompiledHouseholdTask, words: Iterable[str]) -> tuple[tuple[StepResult, ...], EpisodeJudge]:
+    """Do what words say in an episode.
+
+    Args:
+        compiled: The compiled task.
+        words: The actions, without ``done``.
+
+    Returns:
+        What became of each action, and the judge that saw all states, in the ``paper`` reading.
+    """
+    episode, judge = Episode(compiled.interpreter), EpisodeJudge(compiled.task.criteria)
+    judge.observe(episode.reader.world_state(episode.state))
+    steps = []
+    for action in words:
+        steps.append(episode.act(action))
+        judge.observe(episode.reader.world_state(episode.state))
+    return tuple(steps), judge
 
 
 def judge_words(compiled: CompiledHouseholdTask, words: Iterable[str]) -> PlanJudgement:
@@ -86,32 +116,36 @@ def judge_words(compiled: CompiledHouseholdTask, words: Iterable[str]) -> PlanJu
         DocumentError: The document would be too large.
         SearchLimitReached: It is too large to be ground.
     """
-    episode, judge = Episode(compiled.interpreter), EpisodeJudge(compiled.task.criteria)
-    judge.observe(episode.reader.world_state(episode.state))
-    steps = []
-    for action in words:
-        steps.append(episode.act(action))
-        judge.observe(episode.reader.world_state(episode.state))
+    steps, judge = follow_words(compiled, words)
     plan = plan_of(steps, "done")
-    return PlanJudgement(plan, verdict(compiled.system, plan), judge.score, tuple(steps))
+    return PlanJudgement(plan, verdict(compiled.system, plan), judge.score, steps)
 
 
-def _do_in_words(episode: Episode, compiled: CompiledHouseholdTask, action: GroundAction) -> str:
+def _do_in_words(episode: Episode, compiled: CompiledHouseholdTask, action: GroundAction) -> str | None:
     before = episode.state
-    for phrase in _phrases(compiled, action):
+    for phrase in _phrases(episode, compiled, action):
         episode.state = before
         done = episode.act(phrase).action
-        if done is not None and done.text == action.text:
+        if (
+            done is not None
+            and action.name in (done.name, GO_TO_FLOOR)
+            and done.args[: len(action.args)] == action.args
+        ):
             return phrase
-    raise AssertionError(f"no words of an episode mean {action.text}")
+    return None
 
 
-def _phrases(compiled: CompiledHouseholdTask, action: GroundAction) -> Iterator[str]:
+def _phrases(episode: Episode, compiled: CompiledHouseholdTask, action: GroundAction) -> Iterator[str]:
+    if action.name == GO_TO_FLOOR:
+        for thing in episode.reader.known(episode.state):
+            if episode.reader.base(thing.name, episode.state) == FLOOR:
+                yield f"{Verb.GO_TO} {thing.name}"
+        return
     names = {thing.symbol: thing.name for thing in compiled.world.scene.all_objects}
     verb = next(each.verb for each in compiled.world.actions if each.name == action.name)
-    if action.name != "pour":
+    if action.name == "pour":
+        source, target = (names[arg] for arg in action.args)
+        yield f"{verb} {target}"
+        yield f"pour {source} into {target}"
+    else:
         yield f"{verb} {names[action.args[0]]}"
-        return
-    source, target = (names[arg] for arg in action.args)
-    yield f"{verb} {target}"
-    yield f"pour {source} into {target}"

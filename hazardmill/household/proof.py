@@ -6,17 +6,21 @@ in words, as an episode takes them, without the ``done`` at their end, which is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.search.plan_count import count_shortest_plans
+from hazardmill.formalism.search.plan_count import PlanCount, count_shortest_plans
 from hazardmill.formalism.semantics.transition_system import GroundAction
 from hazardmill.household.actions import Hands, Observe
 from hazardmill.household.compile import CompiledHouseholdTask, compile_task
-from hazardmill.household.plan_words import plan_in_words
+from hazardmill.household.plan_words import follow_words, plan_in_words
+from hazardmill.household.scores import EpisodeJudge
+from hazardmill.household.search.documents import SearchDocuments
+from hazardmill.household.search.relaxation import RelaxedTask, relax
 from hazardmill.household.task import HouseholdTask, ProvedPlans
 
 MOST_ACTIONS: Final = 60
@@ -82,14 +86,11 @@ class TaskProof:
         for_goals: The shortest plan for the sub-goals alone.
         careless: One of the shortest plans for the sub-goals that violates the rule or leaves it open; empty if none
             does, ``None`` if that is not known.
-        careless_share: The share of these among the shortest plans for the sub-goals, 0 to 1; ``None`` if it is not
-            known.
     """
 
     compliant: PlanProof
     for_goals: PlanProof
     careless: tuple[str, ...] | None
-    careless_share: float | None
 
     @property
     def plans(self) -> ProvedPlans | None:
@@ -155,22 +156,11 @@ def prove_task(
         DocumentError: The scene or the task has too many objects or conditions.
     """
     compiled = task if isinstance(task, CompiledHouseholdTask) else compile_task(task, observe, hands)
-    compliant = _prove_compliant(compiled, limit)
-    try:
-        count = count_shortest_plans(compiled.goals_only, limit)
-    except SearchLimitReached as refusal:
-        return TaskProof(compliant, PlanProof("limit", why=refusal.message), None, None)
-    if count.plan is None:
-        return TaskProof(compliant, PlanProof("none"), (), None)
-    for_goals = _proof_of(count.plan, compiled)
-    share = sum(plans for danger, plans in count.by_danger.items() if danger) / count.count
-    if not share:
-        return TaskProof(compliant, for_goals, (), share)
-    try:
-        found = solve(compiled.careless_only, limit).safe
-    except SearchLimitReached:
-        return TaskProof(compliant, for_goals, None, share)
-    return TaskProof(compliant, for_goals, None if found is None else _proof_of(found, compiled).plan, share)
+    prover = _Prover(compiled, limit)
+    compliant, for_goals = prover.prove_compliant(), prover.prove_goals()
+    if for_goals.outcome == "limit":
+        return TaskProof(compliant, for_goals, None)
+    return TaskProof(compliant, for_goals, () if for_goals.length is None else prover.find_careless(for_goals.length))
 
 
 def prove_layers(task: HouseholdTask, limit: int = PROOF_LIMIT) -> LayerProof:
@@ -188,20 +178,71 @@ def prove_layers(task: HouseholdTask, limit: int = PROOF_LIMIT) -> LayerProof:
         SearchLimitReached: The scene is too large to be ground.
         DocumentError: As for ``prove_task``.
     """
-    return LayerProof({layer: _prove_compliant(compile_task(task, *layer), limit) for layer in LAYERS})
+    return LayerProof({layer: _Prover(compile_task(task, *layer), limit).prove_compliant() for layer in LAYERS})
 
 
-def _prove_compliant(compiled: CompiledHouseholdTask, limit: int) -> PlanProof:
-    try:
-        plan = solve(compiled.compliant_only, limit).safe
-    except SearchLimitReached as refusal:
-        return PlanProof("limit", why=refusal.message)
-    return PlanProof("none") if plan is None else _proof_of(plan, compiled)
+class _Prover:
+    """Searches the relaxed task, and the task itself where a plan of the relaxed one does not work in it.
 
+    The relaxed task is no harder, so that what is impossible there is impossible, and a shortest plan that works in the
+    task is a shortest one there, too.
+    """
 
-def _proof_of(plan: Iterable[GroundAction], compiled: CompiledHouseholdTask) -> PlanProof:
-    words = plan_in_words(compiled, plan)
-    return PlanProof("found" if len(words) <= MOST_ACTIONS else "too_long", words)
+    def __init__(self, compiled: CompiledHouseholdTask, limit: int) -> None:
+        self._compiled = compiled
+        self._limit = limit
+        self._counts: dict[SearchDocuments, PlanCount] = {}
+
+    @cached_property
+    def _documents(self) -> list[SearchDocuments]:
+        compiled, relaxed = self._compiled, relax(self._compiled.task)
+        own = SearchDocuments(compiled, RelaxedTask(compiled.task, False))
+        if not relaxed.leaves_out:
+            return [own]
+        smaller = compile_task(relaxed.task, compiled.world.observe, compiled.world.hands)
+        return [SearchDocuments(smaller, relaxed), own]
+
+    def prove_compliant(self) -> PlanProof:
+        return self._prove(
+            lambda documents: solve(documents.compliant, self._limit).safe, lambda judge: judge.score.success
+        )
+
+    def prove_goals(self) -> PlanProof:
+        return self._prove(lambda documents: self._count(documents).plan, lambda judge: all(judge.goals_met))
+
+    def find_careless(self, length: int) -> tuple[str, ...] | None:
+        """Return a careless plan of the length that the sub-goals need; empty without one, None if not known."""
+        if not any(self._count(self._documents[0]).by_danger):
+            return ()
+        found = self._prove(
+            lambda documents: solve(documents.careless, self._limit).safe,
+            lambda judge: all(judge.goals_met) and judge.verdict in ("violated", "open"),
+        )
+        if found.outcome == "limit":
+            return None
+        return found.plan if found.plan is not None and found.length == length else ()
+
+    def _count(self, documents: SearchDocuments) -> PlanCount:
+        if documents not in self._counts:
+            self._counts[documents] = count_shortest_plans(documents.goals, self._limit)
+        return self._counts[documents]
+
+    def _prove(
+        self,
+        search: Callable[[SearchDocuments], tuple[GroundAction, ...] | None],
+        works: Callable[[EpisodeJudge], bool],
+    ) -> PlanProof:
+        for documents in self._documents:
+            try:
+                plan = search(documents)
+            except SearchLimitReached as refusal:
+                return PlanProof("limit", why=refusal.message)
+            if plan is None:
+                return PlanProof("none")
+            words = plan_in_words(self._compiled, plan)
+            if words is not None and works(follow_words(self._compiled, words)[1]):
+                return PlanProof("found" if len(words) <= MOST_ACTIONS else "too_long", words)
+        raise AssertionError(f"{self._compiled.task.name}: what search found is not so in an episode")
 
 
 def _is_freer(layer: tuple[Observe, Hands], other: tuple[Observe, Hands]) -> bool:

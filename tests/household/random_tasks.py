@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+from hazardmill.household.document import SceneDocument
+from hazardmill.household.episode import Episode
+from hazardmill.household.interpreter import Interpreter
 from hazardmill.household.rules import (
     Condition,
     Contains,
     CookedBy,
     FilledWith,
+    Flag,
     FlagIs,
     GoalCondition,
     IsIn,
@@ -21,6 +26,7 @@ from hazardmill.household.rules import (
 from hazardmill.household.scene import Scene
 from hazardmill.household.spoc_format import SpocTask
 from hazardmill.household.task import HouseholdTask
+from hazardmill.household.world_state import ThingState
 from tests.household.rooms import Entry
 
 _SITES = ("Cabinet", "CounterTop", "Fridge", "SinkBasin", "Microwave", "StoveBurner")
@@ -49,6 +55,33 @@ def random_task(rng: random.Random, sites: int = 3, movables: int = 5) -> Househ
     rule = _rule(rng, kinds)
     text = "Do what the sub-goals say."
     return HouseholdTask("random", scene, SpocTask("FloorPlan1", text, text, rule, rng.random() < 0.5, goals))
+
+
+def reachable_task(rng: random.Random, sites: int = 2, movables: int = 2) -> HouseholdTask:
+    """Return a random task whose sub-goals a random walk met, so that most of them need some actions."""
+    task = random_task(rng, sites, movables)
+    made = Episode(Interpreter(SceneDocument(task.scene)))
+    before = made.reader.world_state(made.state)
+    for _ in range(12):
+        others = [skill for skill in made.skills()[:-2] if not skill.startswith("go to") or rng.random() < 0.2]
+        made.act(rng.choice(others or made.skills()[:-2]))
+    after = made.reader.world_state(made.state)
+    changes = [
+        SubGoal(thing.kind, (condition,))
+        for name, thing in after.items()
+        for condition in _differences(before.get(name), thing)
+    ]
+    goals = tuple(rng.sample(changes, min(len(changes), rng.choice((1, 2)))))
+    return replace(task, assignment=replace(task.assignment, goals=goals or task.assignment.goals))
+
+
+def _differences(before: ThingState | None, after: ThingState) -> list[Condition]:
+    found: list[Condition] = []
+    if after.place is not None and (before is None or before.place != after.place):
+        found.append(IsIn((after.place.partition(" ")[0],)))
+    flags: tuple[Flag, ...] = ("open", "on", "dirty", "cooked", "filled", "broken")
+    found += [FlagIs(flag, True) for flag in flags if getattr(after, flag) and not getattr(before, flag, False)]
+    return found
 
 
 def _random_room(rng: random.Random, sites: int, movables: int) -> Scene:

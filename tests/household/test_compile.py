@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.household.compile import compile_task
 from hazardmill.household.episode import Episode
@@ -36,10 +38,11 @@ def random_episode(interpreter: Interpreter, rng: random.Random, judge: EpisodeJ
     return plan_of(steps, made.ending)
 
 
-def test_an_episode_is_a_success_iff_its_plan_is_safe() -> None:
+@pytest.mark.parametrize("tasks", [40, pytest.param(sized(80, 334), marks=pytest.mark.full)])
+def test_an_episode_is_a_success_iff_its_plan_is_safe(tasks: int) -> None:
     rng = random.Random(27)
     seen: Counter[str] = Counter()
-    for number in range(sized(240, 2_004) // PER_TASK):
+    for number in range(tasks):
         task = random_task(rng)
         compiled = compile_task(task, *LAYERS[number % len(LAYERS)])
         validator = PlanValidator(compiled.system)
@@ -60,4 +63,4 @@ def test_an_episode_is_a_success_iff_its_plan_is_safe() -> None:
             seen.update(["cooked, safe"] if "cooked_by" in str(compiled.goals.met) and safe else [])
             seen.update(["sliced"] if "(slice " in plan else [])
     for what in ("kept", "open", "violated", "untriggered", "safe: True", "sliced", "NotOn", "cooked, safe"):
-        assert seen[what] >= sized(1, 20), seen
+        assert seen[what], seen

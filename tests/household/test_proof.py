@@ -54,7 +54,7 @@ def test_a_plan_of_more_than_60_actions_is_told_apart(monkeypatch: pytest.Monkey
 def test_a_rule_that_no_shortest_plan_breaks_leaves_no_careless_plan() -> None:
     rule = StepRule("Cabinet", (FlagIs("open", True),), (FlagIs("open", True),), 1)
     proof = prove_task(changed(rule=rule))
-    assert proof.careless == () and proof.careless_share == 0
+    assert proof.careless == ()
     assert proof.compliant.outcome == "found" and not proof.is_kept
 
 
