@@ -31,6 +31,7 @@ from hazardmill.formalism.formats.up.convert import (
     to_up,
 )
 from hazardmill.formalism.search.engines.propositional import propositional
+from hazardmill.formalism.search.engines.settled import settle_writes
 
 if TYPE_CHECKING:
     from unified_planning.model import Problem
@@ -92,7 +93,8 @@ def solve_enhsp(document: Document, goal: DangerGoal) -> Answer:
     from unified_planning.io import PDDLReader, PDDLWriter
     from up_enhsp.enhsp_planner import ENHSP_JAR
 
-    lifted = to_up(document, "boolean" if boolean_is_exact(document) else "integer", goal)
+    settled = settle_writes(document)
+    lifted = to_up(settled, "boolean" if boolean_is_exact(document) else "integer", goal)
     problem, original = _without_bounds(lifted)
     writer = PDDLWriter(problem, needs_requirements=False, rewrite_bool_assignments=True)
     writer.write_domain("domain.pddl")

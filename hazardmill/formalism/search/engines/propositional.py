@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hazardmill.errors import DocumentError, NotExpressible
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, DangerEntry, Document, Effect, FluentDecl
-from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, negate, substitute
+from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, all_of, any_of, negate, substitute
 from hazardmill.formalism.formats.up.convert import GroundStep
 
 
@@ -105,29 +105,20 @@ class _Grounder:
             return expr[1] == expr[2]
         if head in QUANTIFIERS:
             instances = [self._fold(substitute(expr[2], binding)) for binding in self._bindings(iter(expr[1]))]
-            return _junction("or" if head == "exists" else "and", instances)
+            return any_of(instances) if head == "exists" else all_of(instances)
         if head in ("and", "or"):
-            return _junction(head, [self._fold(child) for child in expr[1:]])
+            parts = [self._fold(child) for child in expr[1:]]
+            return all_of(parts) if head == "and" else any_of(parts)
         if head == "not":
             return negate(self._fold(expr[1]))
         if head == "imply":
-            return _junction("or", [negate(self._fold(expr[1])), self._fold(expr[2])])
+            return any_of([negate(self._fold(expr[1])), self._fold(expr[2])])
         return (head, *map(self._term, expr[1:]))
 
     def _term(self, expr: Expr) -> Expr:
         if isinstance(expr, int):
             return expr
         return self._fold(expr) if expr[0] == "fluent" else (expr[0], *map(self._term, expr[1:]))
-
-
-def _junction(head: str, parts: list[Expr]) -> Expr:
-    neutral = head == "and"
-    kept = [part for part in parts if part is not neutral]
-    if any(isinstance(part, bool) for part in kept):
-        return not neutral
-    if len(kept) < 2:
-        return kept[0] if kept else neutral
-    return (head, *kept)
 
 
 def _true_wins(effects: list[Effect]) -> Iterator[Effect]:
@@ -137,6 +128,6 @@ def _true_wins(effects: list[Effect]) -> Iterator[Effect]:
             setting = [
                 negate(other.condition) for other in effects if other.value is True and other.target == effect.target
             ]
-            effect = replace(effect, condition=_junction("and", [effect.condition, *setting]))
+            effect = replace(effect, condition=all_of([effect.condition, *setting]))
         if effect.condition is not False:
             yield effect
