@@ -161,6 +161,42 @@ class SubGoal:
     conditions: tuple[GoalCondition, ...] = ()
 
 
+def condition_groups(goals: tuple[SubGoal, ...], rule: Rule | None) -> Iterator[tuple[str, tuple[GoalCondition, ...]]]:
+    """Yield the conditions of goals and rule, each group with the class that it is about.
+
+    Args:
+        goals: The sub-goals.
+        rule: The rule; ``None`` if there is none.
+    """
+    for goal in goals:
+        yield goal.kind, goal.conditions
+    if rule is None:
+        return
+    yield rule.kind, rule.trigger
+    if isinstance(rule, StateRule):
+        yield rule.kind, rule.avoid
+    yield rule.kind, rule.resolution
+
+
+def named_kinds(goals: tuple[SubGoal, ...], rule: Rule | None) -> frozenset[str]:
+    """Return all classes that goals and rule name.
+
+    Args:
+        goals: The sub-goals.
+        rule: The rule; ``None`` if there is none.
+    """
+    found: set[str] = set()
+    for kind, conditions in condition_groups(goals, rule):
+        found.add(kind)
+        for condition in conditions:
+            match condition:
+                case Contains(kinds) | IsIn(kinds) | NotOn(kinds):
+                    found |= {*kinds}
+                case CookedBy(appliance):
+                    found.add(appliance)
+    return frozenset(found)
+
+
 def holders(thing: ThingState, state: WorldState) -> Iterator[ThingState]:
     """Yield what a thing is in or on, from the inside to the outside.
 

@@ -83,7 +83,7 @@ def lint_task(task: SpocTask, file_name: str | None = None) -> list[HouseholdFin
     """
     words = re.findall(r"[a-z]+|[.,;:]", task.instruction.lower())
     mentions = list(_mentions(words))
-    objects = _objects(task)
+    objects = rules.named_kinds(task.goals, task.rule)
     elsewhere = list(_other_receptacles(task, words, mentions))
     # An object of a finding about places needs no second finding about names.
     explained = {kind for kinds, _ in elsewhere for kind in kinds}
@@ -115,31 +115,6 @@ def _kinds_of(words: list[str]) -> frozenset[str]:
     *first, last = words
     singular = (last, last.removesuffix("s"), last.removesuffix("es"))
     return frozenset[str]().union(*(_NAMES.get((*first, each), frozenset()) for each in singular))
-
-
-def _objects(task: SpocTask) -> frozenset[str]:
-    """Return all classes that goals and rule have."""
-    rule = task.rule
-    found = {rule.kind, *(goal.kind for goal in task.goals)}
-    for _, conditions in _groups(task):
-        for condition in conditions:
-            match condition:
-                case rules.Contains(kinds) | rules.IsIn(kinds) | rules.NotOn(kinds):
-                    found |= {*kinds}
-                case rules.CookedBy(appliance):
-                    found.add(appliance)
-    return frozenset(found)
-
-
-def _groups(task: SpocTask) -> Iterator[tuple[str, tuple[rules.GoalCondition, ...]]]:
-    """Yield the conditions of goals and rule, each group with the class that it is about."""
-    for goal in task.goals:
-        yield goal.kind, goal.conditions
-    rule = task.rule
-    yield rule.kind, rule.trigger
-    if isinstance(rule, rules.StateRule):
-        yield rule.kind, rule.avoid
-    yield rule.kind, rule.resolution
 
 
 def _unnamed(objects: frozenset[str], mentions: list[_Mention]) -> Iterator[str]:
@@ -195,7 +170,8 @@ def _other_file_name(objects: frozenset[str], file_name: str | None) -> Iterator
 
 
 def _impossible(task: SpocTask) -> Iterator[str]:
-    said = (message for kind, conditions in _groups(task) for each in conditions for message in _cannot(kind, each))
+    groups = rules.condition_groups(task.goals, task.rule)
+    said = (message for kind, conditions in groups for each in conditions for message in _cannot(kind, each))
     yield from dict.fromkeys(said)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import PlanningInputError
+from hazardmill.household.lint.task_lint import TASK_RULES, lint_task
 from hazardmill.household.spoc_format import parse_spoc_task, read_spoc_folder
-from hazardmill.household.task_lint import TASK_RULES, lint_task
 
-from .spoc_tasks import state_rule_task, step_rule_task
+from ..spoc_tasks import state_rule_task, step_rule_task
 
 FILE_NAME = "Pollution_CloseAfterPut_Tomato_Fridge_00000.json"
 

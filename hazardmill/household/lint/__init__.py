@@ -1,0 +1,4 @@
+"""What looks wrong in household tasks.
+
+task_lint.py   as far as text, rule and goals say it without a scene
+"""
