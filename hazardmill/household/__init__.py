@@ -24,9 +24,9 @@
 | search | smaller tasks that are no harder, and documents in which search ends at the first plan of a kind |
 | proof | shortest compliant and careless plans, proved; the law of layers |
 | recorded_traces | states that a simulator recorded |
-| replay | plans in words, followed in an episode |
+| playing | episodes that a person goes through |
 | lint | what looks wrong in a task |
-| scene_drafts | scenes that are put together, and scenes without what does not matter to a task |
+| scene_draft | scenes that are put together object by object |
 | generation | tasks drawn from templates, and kept if proved |
 | spoc_conversion | tasks of SPOC as household tasks and the other way round |
 """

@@ -11,5 +11,6 @@ object_damage.py  what could fall out or bend is closed before it is carried
 pollution.py      food stays cold and on clean dishes
 errands.py        ordinary things to do
 drawing.py        one task drawn: parts, scene, fillers
+prover.py         what is proved of a task that is kept
 generate.py       tasks drawn until enough are proved
 """

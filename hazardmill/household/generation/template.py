@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 
 from hazardmill.household.object_kinds import Property
 from hazardmill.household.rules import Rule, SubGoal, named_kinds
-from hazardmill.household.scene_drafts.draft import DraftObject, SceneDraft
+from hazardmill.household.scene_draft import DraftObject, SceneDraft
 from hazardmill.household.task import Hazard
 
 SURFACES: Final = {

@@ -15,7 +15,7 @@ from typing import Any, Final
 from hazardmill.household.object_kinds import KINDS, LIQUIDS, Property
 from hazardmill.household.rules import named_kinds
 from hazardmill.household.scene import STATES, Scene, shipped_scene
-from hazardmill.household.scene_drafts.draft import DraftObject, SceneDraft
+from hazardmill.household.scene_draft import DraftObject, SceneDraft
 from hazardmill.household.spoc_format import InitialAction, SpocTask
 from hazardmill.household.task import Hazard, HouseholdTask
 

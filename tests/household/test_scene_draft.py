@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.household.scene import ROOMS, shipped_scene
-from hazardmill.household.scene_drafts.draft import SceneDraft
+from hazardmill.household.scene_draft import SceneDraft
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -31,10 +31,14 @@ class DraftObject:
     filled: str | None = None
     properties: frozenset[Property] | None = None
 
+    @property
+    def own_properties(self) -> frozenset[Property]:
+        """What can be done with it: its own properties, or those of its class."""
+        return KINDS[self.kind].properties if self.properties is None else self.properties
+
     def has(self, *properties: Property) -> bool:
         """Return whether it has all of these properties."""
-        own = KINDS[self.kind].properties if self.properties is None else self.properties
-        return own.issuperset(properties)
+        return self.own_properties.issuperset(properties)
 
     @property
     def is_site(self) -> bool:
