@@ -111,13 +111,33 @@ def hazards() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "export": (
+            "hazardmill.cli.household.spoc:export",
+            "Export the household tasks of DIR as task files of SPOC.",
+        ),
+        "generate": (
+            "hazardmill.cli.household.generate:generate",
+            "Generate household tasks, each with the proof that a careless plan breaks its rule.",
+        ),
+        "import": (
+            "hazardmill.cli.household.spoc:import_",
+            "Import the task files of a folder as household tasks.",
+        ),
+        "lint": (
+            "hazardmill.cli.household.lint:lint",
+            "Show what looks wrong in the household tasks of DIR.",
+        ),
+        "play": (
+            "hazardmill.cli.household.play:play",
+            "Play a household task: read actions, one per line, and show what the robot sees after each.",
+        ),
         "solve": (
             "hazardmill.cli.household.solve:solve",
             "Find the shortest plan that keeps the rule, and one for the goal alone that does not.",
         ),
     },
     whole_lines=True,
-    epilog="Example: hazardmill household solve household/fire-kitchen-1.json",
+    epilog="Example: hazardmill household generate --per-hazard 5 --seed 0 --out household",
 )
 def household() -> None:
     """Household tasks planned step by step under safety rules, after the SPOC paper."""

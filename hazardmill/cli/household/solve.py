@@ -19,7 +19,7 @@ from hazardmill.household.task import read_household_task
 from hazardmill.text.printable import printable
 
 
-@click.command(epilog="Example: hazardmill household solve household/fire-kitchen-1.json")
+@click.command(epilog="Example: hazardmill household solve household/fire-kitchen-0001.json")
 @click.argument("path", metavar="TASK", type=click.Path(path_type=Path))
 @layer_options
 @click.option(
