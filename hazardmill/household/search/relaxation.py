@@ -155,7 +155,8 @@ def _go_to_floor(go_to_place: ActionDecl) -> ActionDecl:
 
 def _slice_without(blade: SceneObject, world: SceneDocument) -> Iterator[ActionDecl]:
     """Yield slicing as it is with a blade in the scene, but without the demand for it, and without slices."""
-    scene = Scene(world.scene.room, (*world.scene.objects, blade))
+    # Its place may be left out.
+    scene = Scene(world.scene.room, (*world.scene.objects, replace(blade, place=None)))
     for action in SceneDocument(scene, world.observe, world.hands).actions:
         if action.verb is Verb.SLICE:
             demands = tuple(demand for demand in action.demands if demand.reason is not Reason.NO_KNIFE)
