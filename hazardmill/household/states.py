@@ -147,21 +147,25 @@ class StateReader:
         self._lids = [self._lids_over(thing, holders) for thing in things]
         held = sum(row.booleans["held"] for row in rows)
         on_base = {place: sum(bases) for place, bases in self._on_base.items()}
-        lids = _union(under | lid for pairs in self._lids for under, lid in pairs)
+        # Of all that can be closed, only the vessels and the place itself matter for what is in sight there.
+        opened = {thing.name: self._bit("open", thing.symbol) for thing in holders}
+        boxes = [thing for thing in holders if thing.is_vessel and thing.has(Property.OPENABLE)]
+        lids = _union(self._bit("inside", thing.symbol, box.symbol) for box in boxes for thing in things)
+        lids |= _union(opened[box.name] for box in boxes)
         self.sight_masks: Final[Mapping[str, int]] = {
-            place: on_base[place] | on_base[HAND] | lids | held | self._at.mask for place in self._at.names.values()
+            place: on_base[place] | on_base[HAND] | held | self._at.mask | lids | opened.get(place, 0)
+            for place in self._at.names.values()
         }
         self._sights = {place: FluentTable(mask, self._look) for place, mask in self.sight_masks.items()}
-        # Only what is cut, and slices, can be gone: where other objects are does not matter.
-        comes_and_goes = [thing.name for thing in things if thing.slice_of or thing.has(Property.SLICEABLE)]
-        existence = sum(self._bases[name].mask for name in comes_and_goes)
+        # What is cut is gone, and its slices exist.
+        existence = sum(row.booleans["sliced"] for row in rows if row.thing.has(Property.SLICEABLE))
         self._known = FluentTable(existence | (sum(self._seen.values()) if self._partial else 0), self._look_for_known)
         self.location_mask: Final = self._at.mask | self._facing.mask
         self.carried_mask: Final = on_base[HAND]
         self.known_mask: Final = self._known.mask
         slices = [thing.name for thing in things if thing.slice_of is not None]
         self._absent = FluentTable(
-            sum(self._bases[name].mask for name in slices),
+            existence,
             lambda bits: [name for name in slices if self._bases[name].read(bits) is None],
         )
         self._row_of_bit = {1 << bit: row for row in rows for bit in _places(row.mask)}
