@@ -177,7 +177,7 @@ def test_a_wrong_name_brings_the_views_to_mind(hazardmill: Hazardmill) -> None:
 def test_a_pivot_is_told_to_name_its_values(hazardmill: Hazardmill) -> None:
     ended = hazardmill("query", "pivot records on source using count(*)")
     assert ended.code == 3
-    assert "the pivot does not list its values [pivot ... on column in (" in ended.err
+    assert "the pivot does not list its values [write pivot ... on column in (" in ended.err
 
 
 def test_the_environment_is_not_read(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:

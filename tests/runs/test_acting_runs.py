@@ -284,7 +284,7 @@ def test_a_run_with_another_gate_is_refused(store: Store, tmp_path: Path) -> Non
     other = run.config.model_copy(update={"acting": run.config.acting.model_copy(update={"novelty": 0.5})})
     with pytest.raises(UsageError, match="acting: "):
         run.resume(other)
-    with pytest.raises(UsageError, match="dialogues make hazard tasks"):
+    with pytest.raises(UsageError, match="hazard tasks are made from dialogues"):
         run.config.model_copy(update={"acting": None}).check()
 
 

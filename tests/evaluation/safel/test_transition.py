@@ -408,7 +408,7 @@ def test_a_forall_that_stands_for_too_much_is_not_read() -> None:
         document, action(document, "insert"), "effects", fenced(f"(forall ({variables}) (held ?v1))")
     )
     assert (read.status, read.effects) == ("malformed", None)
-    assert read.problem is not None and "over 10000" in read.problem
+    assert read.problem is not None and "more than 10000" in read.problem
 
 
 @pytest.mark.parametrize("name", ["behavior", "virtualhome"])
