@@ -23,6 +23,7 @@ from pydantic import JsonValue
 
 from hazardmill import __version__
 from hazardmill.errors import AnswerPending, ProviderError, RunStopped, RunWaiting, SettingsError
+from hazardmill.evaluation.conversation import Conversation, Turns
 from hazardmill.evaluation.ordered_pool import OrderedPool
 from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
@@ -107,7 +108,11 @@ class ModelRun(ABC, Generic[Piece]):
 
     @abstractmethod
     def requests(self, piece: Piece) -> Sequence[Request]:
-        """Return the requests that a piece takes."""
+        """Return the requests that a piece begins with; unless ``turns`` is another, all that it takes."""
+
+    def turns(self, piece: Piece) -> Turns:
+        """Yield what a piece asks, each time after the answers to what it asked before."""
+        yield self.requests(piece)
 
     def is_task(self, piece: Piece) -> bool:
         """Return whether the piece counts as a task of the release."""
@@ -169,12 +174,20 @@ class ModelRun(ABC, Generic[Piece]):
     async def _ask_together(self, client: Client, dispatch: BatchDispatch) -> None:
         """Send what the ledger does not answer as batches, until it answers everything."""
         await dispatch.begin()
+        begun: dict[int, Conversation] = {}
+        ended: set[int] = set()
         while True:
             if not dispatch.open:
-                for request in (request for piece in self.pieces() for request in self.requests(piece)):
-                    with suppress(AnswerPending):
-                        if not client.knows(request):
-                            await client.ask(request)
+                for place, piece in enumerate(self.pieces()):
+                    if place in ended:
+                        continue
+                    conversation = begun.pop(place, None) or Conversation(self.turns(piece))
+                    await _go_on(conversation, client)
+                    if not conversation.requests:
+                        ended.add(place)
+                    elif conversation.answers:
+                        # Others begin anew, so that pieces without an answer need not fit into memory.
+                        begun[place] = conversation
             if not (dispatch.open or dispatch.has_requests):
                 return
             await dispatch.round()
@@ -185,12 +198,15 @@ class ModelRun(ABC, Generic[Piece]):
         """Yield each piece with its answers, in the order of the pieces."""
 
         async def ask(piece: Piece) -> Sequence[Answer]:
-            # Wait for all of them even when one fails: requests under way are being paid for.
-            ended = await asyncio.gather(*map(client.ask, self.requests(piece)), return_exceptions=True)
-            for failed in ended:
-                if isinstance(failed, BaseException):
-                    raise failed
-            return [answer for answer in ended if isinstance(answer, Answer)]
+            conversation = Conversation(self.turns(piece))
+            while conversation.requests:
+                # Wait for all of them even when one fails: requests under way are being paid for.
+                ended = await asyncio.gather(*map(client.ask, conversation.requests), return_exceptions=True)
+                for failed in ended:
+                    if isinstance(failed, BaseException):
+                        raise failed
+                conversation.take([answer for answer in ended if isinstance(answer, Answer)])
+            return conversation.answers
 
         line = OrderedPool(self._batches(), ask, self.access.concurrency)
         try:
@@ -351,6 +367,18 @@ class Evaluation(ModelRun[EvaluationTask]):
 
         await self.ask_all(store, take, on_retry=on_retry, wait=wait)
         return rows.table()
+
+
+async def _go_on(conversation: Conversation, client: Client) -> None:
+    """Take a conversation as far as the ledger has answers, and put what it asks next into the outbox."""
+    while conversation.requests:
+        unknown = [request for request in conversation.requests if not client.knows(request)]
+        for request in unknown:
+            with suppress(AnswerPending):
+                await client.ask(request)
+        if unknown:
+            return
+        conversation.take([await client.ask(request) for request in conversation.requests])
 
 
 def waiting_evaluations(store: Store) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hazardmill.evaluation.conversation import Conversation
 from hazardmill.evaluation.runner import AskedAbout, ModelRun, OnPiece, Piece
 from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import LedgerIndex
@@ -89,7 +90,14 @@ class ScoredRun(ModelRun[Piece]):
         rows: list[dict[str, Any]] = []
         missing = 0
         for piece in self.pieces():
-            known = [index.answer(request.identity(backend.name, backend.host)) for request in self.requests(piece)]
-            missing += known.count(None)
-            rows += self.score(piece, [None if each is None else each.answer(paid=False) for each in known])
+            conversation = Conversation(self.turns(piece))
+            answers: list[Answer | None] = []
+            while conversation.requests and None not in answers:
+                recorded = (index.answer(each.identity(backend.name, backend.host)) for each in conversation.requests)
+                found = [None if each is None else each.answer(paid=False) for each in recorded]
+                answers += found
+                if None not in found:
+                    conversation.take([each for each in found if each is not None])
+            missing += answers.count(None)
+            rows += self.score(piece, answers)
         return self.table(rows), missing
