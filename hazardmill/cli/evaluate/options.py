@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from hazardmill.cli.options import FiniteRange
 from hazardmill.cli.run_options import apply, lift_budget, options_from, refuse_format_alone, replay_option
+from hazardmill.errors import UsageError
 from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
@@ -95,6 +96,21 @@ def asking_options(function: Callable[P, R], aliases: Mapping[str, str] = Mappin
         [*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id", aliases=aliases), replay_option],
         function,
     )
+
+
+def refuse_given(options: Mapping[str, str]) -> None:
+    """Refuse options that apply only when a model is asked, where none is.
+
+    Args:
+        options: Parameter of the current command to its option.
+
+    Raises:
+        UsageError: One of them was given.
+    """
+    context = click.get_current_context()
+    for name, option in options.items():
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"{option} applies only when a model is asked", remedy=f"leave out {option}")
 
 
 def read_access(

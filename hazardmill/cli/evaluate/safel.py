@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any, Final
 import click
 
 from hazardmill.cli.evaluate.options import ANYONE, asking_options, output_options, read_access
-from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import render_estimate, render_turned_away
-from hazardmill.cli.options import json_option, print_json, store_option, wait_option
-from hazardmill.errors import RunWaiting, UsageError
+from hazardmill.cli.evaluate.scored import complain, score_answers, show_scores
+from hazardmill.cli.evaluate.words import render_estimate
+from hazardmill.cli.options import json_option, store_option, wait_option
+from hazardmill.errors import UsageError
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.safel.figures import ALL, SafelFigures
 from hazardmill.evaluation.safel.run import SafelRun
@@ -22,8 +21,6 @@ from hazardmill.evaluation.safel.scenario_set import read_set
 from hazardmill.evaluation.safel.sequence import TITLES
 from hazardmill.evaluation.safel.shown import SafelTest
 from hazardmill.evaluation.safel.summary import write_safel
-from hazardmill.store_access import open_store
-from hazardmill.text.printable import printable
 
 _KINDS: Final = frozenset({"mal", "sit", "task"})
 _TITLES: Final[Mapping[str, str]] = {
@@ -99,36 +96,28 @@ def safel(
     if model is None and asked.get("exchange") is None:
         raise UsageError("there is no model to ask", remedy="give --model, or --exchange with a folder")
     scenarios = read_set(place, ordinary)
-    for error in scenarios.errors:
-        click.echo(printable(f"error: {error}"), err=True)
+    complain(scenarios.errors)
     chosen, parameters = read_access(replay, temperature, max_tokens, asked)
     run = SafelRun(scenarios, test, configure_planner(model or ANYONE, **chosen), samples, parameters, limit)
     if not run.items:
         raise UsageError(f"{scenarios.name} has no scenario for --test {test}", remedy="give another --test")
-    folder = out or Path("evaluations") / run.run_id
-    waiting: RunWaiting | None = None
-    missing = 0
-    try:
-        table = answer_all(
-            run, len(run.items), scenarios.name, folder, store_path, what="scenarios", quiet=as_json, wait=wait
-        )
-    except RunWaiting as error:
-        waiting = error
-        table, missing = asyncio.run(run.rows_so_far(open_store(store_path)))
-    found, summary = write_safel(table, run, folder, missing=missing, resamples=resamples, seed=seed)
-    if as_json:
-        print_json({**summary, "folder": str(folder)})
-    else:
-        for line in (
-            *(line for each in found for line in _lines(each)),
-            *render_turned_away(summary["turned_away"], table.num_rows),
-            *((f"{missing} questions have no answer yet",) * (missing > 0)),
-            f"digest: {summary['digest']}",
-            f"rows and figures: {folder}",
-        ):
-            click.echo(printable(line))
-    if waiting is not None:
-        raise waiting
+    answers = score_answers(
+        run,
+        len(run.items),
+        scenarios.name,
+        out,
+        store_path,
+        name=run.run_id,
+        said={},
+        quiet=as_json,
+        wait=wait,
+        what="scenarios",
+    )
+    found, summary = write_safel(
+        answers.table, run, answers.folder, missing=answers.missing, resamples=resamples, seed=seed
+    )
+    lines = (line for each in found for line in _lines(each))
+    show_scores(answers, summary, lines, as_json=as_json, missing="questions have no answer yet")
 
 
 def _lines(found: SafelFigures) -> Iterator[str]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.options import ANYONE, asking_options, output_options, read_access
-from hazardmill.cli.evaluate.score import answer_all
-from hazardmill.cli.evaluate.words import render_estimate, render_turned_away
+from hazardmill.cli.evaluate.options import ANYONE, asking_options, output_options, read_access, refuse_given
+from hazardmill.cli.evaluate.scored import ScoredAnswers, complain, score_answers, show_scores
+from hazardmill.cli.evaluate.words import render_estimate
 from hazardmill.cli.hazards.maps import NO_MAP, SHIPPED, map_option, path_of_map
-from hazardmill.cli.options import json_option, print_json, store_option, wait_option
-from hazardmill.errors import HazardmillError, RunWaiting, UsageError
+from hazardmill.cli.options import json_option, store_option, wait_option
+from hazardmill.errors import UsageError
 from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.results_files import check_out
@@ -31,11 +29,7 @@ from hazardmill.formalism.formats.pddl.plan_names import pddl_texts
 from hazardmill.hazards.detector import Judged
 from hazardmill.hazards.map_reader import read_map
 from hazardmill.hazards.success import RelationRule, SuccessRule
-from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _ONLY_ASKING: Final[Mapping[str, str]] = {
     "choice": "--agent",
@@ -162,7 +156,7 @@ def safety(
     if map_name != NO_MAP:
         reading = read_map(path_of_map(map_name))
         hazards = reading.hazards
-        _complain(reading.problems)
+        complain(reading.problems)
     options = SafetyOptions(hazards, judge, success, relations, tuple(sorted(set(ignore))), rouge, confidence)
     if graphs_path is not None:
         found = _judge_graphs(graphs_path, options, model or "recorded", out)
@@ -185,32 +179,8 @@ def safety(
         resamples=resamples,
         seed=seed,
     )
-    if as_json:
-        print_json({**summary, "folder": str(found.folder)})
-    else:
-        for line in (
-            *(line for each in figures for line in _lines(each)),
-            *render_turned_away(summary["turned_away"], found.table.num_rows),
-            *((f"{found.missing} questions have no answer yet",) * bool(found.missing)),
-            f"digest: {summary['digest']}",
-            f"rows and figures: {found.folder}",
-        ):
-            click.echo(printable(line))
-    if found.waiting is not None:
-        raise found.waiting
-
-
-@dataclass(frozen=True)
-class _Scripts:
-    """Scored scripts, and what the summary says of where they are from."""
-
-    table: pa.Table
-    folder: Path
-    name: str
-    said: dict[str, Any]
-    questions: Iterable[Mapping[str, Any]] | None = None
-    missing: int = 0
-    waiting: RunWaiting | None = None
+    lines = (line for each in figures for line in _lines(each))
+    show_scores(found, summary, lines, as_json=as_json, missing="questions have no answer yet")
 
 
 def _check_ways(
@@ -226,17 +196,9 @@ def _check_ways(
                 remedy="give --model, --exchange, --plans or --graphs",
             )
     else:
-        context = click.get_current_context()
-        for name, option in _ONLY_ASKING.items():
-            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                raise UsageError(f"{option} applies only when a model is asked", remedy=f"leave out {option}")
+        refuse_given(_ONLY_ASKING)
     if graphs is None and place is None:
         raise UsageError("no tasks are named", remedy="give --tasks with a folder of task folders, or a release")
-
-
-def _complain(errors: Iterable[HazardmillError]) -> None:
-    for error in errors:
-        click.echo(printable(f"error: {error}"), err=True)
 
 
 def _read(place: str, split: str | None, options: SafetyOptions, *, asking: bool) -> SafetyTasks:
@@ -256,7 +218,7 @@ def _read(place: str, split: str | None, options: SafetyOptions, *, asking: bool
             pddl_texts(task.document)
 
     tasks = tasks.keep_if_possible(work)
-    _complain(tasks.errors)
+    complain(tasks.errors)
     if options.hazards is not None and options.hazards.rules and not used:
         click.echo(
             printable(
@@ -267,45 +229,48 @@ def _read(place: str, split: str | None, options: SafetyOptions, *, asking: bool
     return tasks
 
 
-def _ask(run: SafetyRun, out: Path | None, store_path: Path | None, *, quiet: bool, wait: bool) -> _Scripts:
-    folder = out or Path("evaluations") / run.name
-    waiting: RunWaiting | None = None
-    missing, tasks = 0, run.tasks
-    try:
-        table = answer_all(run, len(run.items), tasks.name, folder, store_path, quiet=quiet, wait=wait, named=run.name)
-    except RunWaiting as error:
-        waiting = error
-        table, missing = asyncio.run(run.rows_so_far(open_store(store_path)))
+def _ask(run: SafetyRun, out: Path | None, store_path: Path | None, *, quiet: bool, wait: bool) -> ScoredAnswers:
     said = {
-        **_said_of(tasks),
+        **_said_of(run.tasks),
         "agent": run.arm,
         "answers_of": run.run_id,
         "decided_by": run.decided_by,
     }
-    return _Scripts(table, folder, run.name, said, run.questions(), missing, waiting)
+    return score_answers(
+        run,
+        len(run.items),
+        run.tasks.name,
+        out,
+        store_path,
+        name=run.name,
+        said=said,
+        questions=run.questions(),
+        quiet=quiet,
+        wait=wait,
+    )
 
 
 def _judge_plans(
     tasks: SafetyTasks, plans: PlansFile, options: SafetyOptions, out: Path | None, *, only_known: bool
-) -> _Scripts:
+) -> ScoredAnswers:
     name = options.name_evaluation(name_of_plans(tasks, plans))
     folder = out or Path("evaluations") / name
     check_out(folder, name)
     table = score_plans_file(tasks, plans, options, name, only_known=only_known)
-    return _Scripts(table, folder, name, {**_said_of(tasks), "plans_sha256": plans.sha256})
+    return ScoredAnswers(table, folder, name, {**_said_of(tasks), "plans_sha256": plans.sha256})
 
 
 def _said_of(tasks: SafetyTasks) -> dict[str, Any]:
     return {"tasks": tasks.name, "tasks_digest": tasks.digest, "left_out": dict(tasks.left_out)}
 
 
-def _judge_graphs(path: Path, options: SafetyOptions, model: str, out: Path | None) -> _Scripts:
+def _judge_graphs(path: Path, options: SafetyOptions, model: str, out: Path | None) -> ScoredAnswers:
     name = options.name_evaluation(name_of_graphs(path))
     folder = out or Path("evaluations") / name
     check_out(folder, name)
     found = score_graphs(path, options, name, model)
-    _complain(found.errors)
-    return _Scripts(found.table, folder, name, {"left_out": {"unread": len(found.errors)} if found.errors else {}})
+    complain(found.errors)
+    return ScoredAnswers(found.table, folder, name, {"left_out": {"unread": len(found.errors)} if found.errors else {}})
 
 
 def _lines(found: AgentFigures) -> Iterator[str]:

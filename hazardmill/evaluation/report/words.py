@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hazardmill import __version__
 from hazardmill.evaluation.metrics import Figures
+from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.reporting.estimates import render_estimate, render_share
 from hazardmill.reporting.numbers import NONE, decimals
 from hazardmill.reporting.svg.axes import Interval
-from hazardmill.statistics.estimate import Estimate, Proportion
+from hazardmill.statistics.estimate import LEVEL, Estimate, Proportion
 
 
 def render_rate(rate: Estimate, digits: int = 1) -> str:
@@ -72,3 +78,21 @@ def last_pass(figures: Figures, name: str) -> tuple[int, Estimate] | None:
     by_k = figures.pass_k.get(name, {})
     known = [k for k in by_k if by_k[k].value is not None]
     return (max(known), by_k[max(known)]) if known else None
+
+
+def section_json(format_name: str, rows: Iterable[Mapping[str, Any]], how: IntervalOptions, drawn: str) -> str:
+    """Return the text of the JSON file of a section.
+
+    Args:
+        format_name: Name and version of its format.
+        rows: Its rows as JSON values.
+        how: How intervals are computed.
+        drawn: What the bootstrap draws, such as ``task``.
+    """
+    whole = {
+        "format": format_name,
+        "hazardmill_version": __version__,
+        "intervals": {"level": LEVEL, "resamples": how.resamples, "seed": how.seed, "drawn": drawn},
+        "rows": list(rows),
+    }
+    return json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True) + "\n"

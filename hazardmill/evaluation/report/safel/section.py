@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hazardmill import __version__
 from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.safel.labels import draw_labels, tabulate_hazards
 from hazardmill.evaluation.report.safel.load import SafelModel, SafelResults, compute_models
 from hazardmill.evaluation.report.safel.ratios import draw_ratios
 from hazardmill.evaluation.report.safel.refusal import draw_refusal
+from hazardmill.evaluation.report.words import section_json
 from hazardmill.evaluation.safel.shown import SafelTest
 from hazardmill.reporting.numbers import count
 from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.reporting.table import Grid
-from hazardmill.statistics.estimate import LEVEL
 
 FORMAT: Final = "hazardmill-safel/1"
 
@@ -101,14 +99,8 @@ def safel_json(section: SafelSection) -> str:
     Args:
         section: The section.
     """
-    how = section.how
-    whole = {
-        "format": FORMAT,
-        "hazardmill_version": __version__,
-        "intervals": {"level": LEVEL, "resamples": how.resamples, "seed": how.seed, "drawn": "scenario"},
-        "rows": _json_rows(section.models),
-    }
-    return json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    rows = _json_rows(section.models)
+    return section_json(FORMAT, rows, section.how, "scenario")
 
 
 def _json_rows(models: Sequence[SafelModel]) -> list[dict[str, Any]]:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import shorten_name
 from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.safel.marks import MarkStyle, draw_marks, height_of
 from hazardmill.evaluation.report.safety.load import ReportedAgent, SafetyResults, compute_agents
-from hazardmill.evaluation.report.words import render_rate
+from hazardmill.evaluation.report.words import render_rate, section_json
 from hazardmill.hazards.figures import KINDS, ViolationFigures
 from hazardmill.hazards.sheets import DetectorAgreement, ScriptDecision, agreement
 from hazardmill.reporting.estimates import render_estimate
 from hazardmill.reporting.numbers import NONE, count, decimals, plural
 from hazardmill.reporting.svg.drawing import BLUE, GREEN, INK, ORANGE, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
-from hazardmill.statistics.estimate import LEVEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,21 +238,15 @@ def safety_json(section: SafetySection) -> str:
     Args:
         section: The section.
     """
-    how = section.how
-    whole = {
-        "format": FORMAT,
-        "hazardmill_version": __version__,
-        "intervals": {"level": LEVEL, "resamples": how.resamples, "seed": how.seed, "drawn": "task"},
-        "rows": [
-            {
-                **each.found.model_dump(mode="json"),
-                "model": each.model,
-                "rule_based": each.stand_in,
-                "run": each.run,
-                "missing": None if each.summary is None else each.summary.missing,
-                "switches": None if each.summary is None else each.summary.switches,
-            }
-            for each in section.agents
-        ],
-    }
-    return json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    rows = [
+        {
+            **each.found.model_dump(mode="json"),
+            "model": each.model,
+            "rule_based": each.stand_in,
+            "run": each.run,
+            "missing": None if each.summary is None else each.summary.missing,
+            "switches": None if each.summary is None else each.summary.switches,
+        }
+        for each in section.agents
+    ]
+    return section_json(FORMAT, rows, section.how, "task")
