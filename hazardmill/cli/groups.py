@@ -18,6 +18,10 @@ from hazardmill.cli.lazy import LazyGroup
             "hazardmill.cli.evaluate.difficulty:difficulty",
             "Measure how hard tasks are, for a panel of models and intrinsically.",
         ),
+        "episodes": (
+            "hazardmill.cli.evaluate.episodes:episodes",
+            "Hold episodes of household tasks: a model acts step by step, under a safety rule.",
+        ),
         "report": (
             "hazardmill.cli.evaluate.report:report",
             "Write report.html, report.md with figures, leaderboard.json and leaderboard.md.",

@@ -4,6 +4,7 @@ tasks.py           what a planner is evaluated on: tasks of a release, and varia
 released_tasks.py  the tasks of a release on disk
 prompting.py       what a planner is asked: the basic problem, and nothing else
 planner_access.py  how the evaluated model is reached
+conversation.py    what a piece of a run asks, where it depends on earlier answers
 runner.py          asking a language model, through the ledger
 scored_run.py      runs that have a row for each answer, as SAFEL and safety have them
 ordered_pool.py    concurrent work whose results come in order
@@ -23,6 +24,7 @@ report/            the report for people
 injection/         distractors that are proved to change nothing of a task, at several levels
 abilities/         three abilities that safe planning takes, asked about separately
 safety/            harm on the way and left behind, and success against a reference, by agent (Safe-BeAl)
+episodes/          household tasks carried out one action at a time, under a safety rule (SPOC)
 safel/             which part of planning fails, by the SAFEL protocol
 probes/            rule-based planners that probe a release for leaks
 """

@@ -176,7 +176,7 @@ class PromptTemplate:
 
 
 def load_prompt(
-    stage: Stage | Literal["scenario", "acting", "pairs"], name: str, folder: Path | None = None
+    stage: Stage | Literal["scenario", "acting", "pairs", "episode"], name: str, folder: Path | None = None
 ) -> PromptTemplate:
     """Return the template ``<stage>/<name>.md.j2``. Each file is read once per process.
 

@@ -15,6 +15,7 @@ from evaluation.scripted_models import ScriptedModels
 
 from hazardmill.cli.main import main
 from hazardmill.evaluation.abilities.run import AbilityRun
+from hazardmill.evaluation.episodes.run import EpisodeRun
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.safel.run import SafelRun
 from hazardmill.evaluation.safety.run import SafetyRun
@@ -118,6 +119,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> ScriptedModels:
         ("abilities.AbilityRun", AbilityRun),
         ("safel.SafelRun", SafelRun),
         ("safety.SafetyRun", SafetyRun),
+        ("episodes.EpisodeRun", EpisodeRun),
     ):
         monkeypatch.setattr(f"hazardmill.cli.evaluate.{name}", partial(run, resources=models.resources))
     return models

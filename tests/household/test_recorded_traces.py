@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,26 +11,16 @@ from hazardmill.errors import PlanningInputError
 from hazardmill.household.recorded_traces import RecordedTrace, read_simulator_state, read_traces
 from hazardmill.household.rules import SubGoal
 from hazardmill.household.scores import EpisodeCriteria, judge_states
-from hazardmill.household.spoc_format import FLAG_KEYS, parse_spoc_task
-from hazardmill.household.world_state import ThingState, WorldState
+from hazardmill.household.spoc_format import parse_spoc_task
+from hazardmill.household.world_state import ThingState
 
-from .random_traces import KINDS, as_goal, as_rule, as_states, random_goal, random_rule, random_trace
+from .random_traces import as_goal, as_rule, as_states, random_goal, random_rule, random_trace
+from .simulator_states import line, metadata, thing
 from .spoc_tasks import step_rule_task
 from .states import BOTH
 
 FRIDGE, TABLE, PLATE = "Fridge|-01.00|+00.00|+02.00", "CounterTop|+00.50|+00.90|-01.00", "Plate|+00.50|+00.95|-01.00"
 TOMATO = "Tomato|+00.10|+01.00|-00.30"
-
-
-def thing(name: str, *places: str, **flags: Any) -> dict[str, Any]:
-    """Metadata as the simulator gives it, with a few of the keys that are of no use here."""
-    other = {"name": name, "visible": True, "position": {"x": 0.1, "y": 1.0, "z": -0.3}, "mass": 1.0}
-    said = {**other, **dict.fromkeys(FLAG_KEYS, False), "fillLiquid": None, "objectId": name}
-    return said | {"parentReceptacles": [*places] or None} | flags
-
-
-def line(state: int, *objects: dict[str, Any], episode: str = "one") -> str:
-    return json.dumps({"episode_id": episode, "state": state, "objects": [*objects]})
 
 
 def read(folder: Path, *lines: str) -> tuple[list[RecordedTrace], list[str]]:
@@ -105,21 +93,6 @@ def test_recorded_episodes_have_the_scores_of_their_states(tmp_path: Path) -> No
             assert judge_states(criteria, trace.states, semantics) == score
             successes += score.success
     assert successes > 5
-
-
-def metadata(state: WorldState) -> list[dict[str, Any]]:
-    """A state as a simulator would say it: with names of its own, and all receptacles of an object in one list."""
-    assert {each.kind for each in state.values()} <= {*KINDS}
-    names = {name: f"{each.kind}|{name}|0|0" for name, each in state.items()}
-    said = []
-    for name, each in state.items():
-        places, place = [], each.place
-        while place in state and names[place] not in places and place != name:
-            places.append(names[place])
-            place = state[place].place
-        flags = {key: getattr(each, flag) for key, flag in FLAG_KEYS.items() if flag != "filled"}
-        said.append(thing(names[name], *reversed(places), fillLiquid=each.filled, **flags))
-    return said
 
 
 def test_a_recorded_episode_is_judged_by_a_task_file(tmp_path: Path) -> None:

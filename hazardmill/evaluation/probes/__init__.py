@@ -16,6 +16,7 @@ safety that it gains over the first leaks through names. ``docs/evaluation.md`` 
     answers.py         both rules without a server
     chance.py          how safe shortest plans are by chance
     probe.py           what leaks, with intervals
+    episodes.py        two other rules, which are given household tasks and act in their episodes
 """
 
 from hazardmill.evaluation.probes.naming import dangerous_words
