@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hazardmill.evaluation.report.contents import gather
+from hazardmill.evaluation.report.episodes.section import episodes_json
 from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
 from hazardmill.evaluation.report.load import ReleaseFacts
 from hazardmill.evaluation.report.markdown import render_markdown
@@ -33,7 +34,7 @@ def write_report_files(
 ) -> tuple[list[Path], list[Path]]:
     """Write the report on an evaluation into a folder: SVG figures, leaderboard, and report in Markdown and HTML.
 
-    The figures of SAFEL tests and of safety are also written as JSON, if there are any.
+    The figures of SAFEL tests, of safety and of episodes are also written as JSON, if there are any.
 
     Args:
         results: Folders of results, or files of result rows.
@@ -55,8 +56,8 @@ def write_report_files(
     contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least), decisions)
     text, figures = render_markdown(contents)
     texts = {
-        "leaderboard.json": leaderboard_json(contents.panel, contents.safety),
-        "leaderboard.md": leaderboard_markdown(contents.panel, contents.safety),
+        "leaderboard.json": leaderboard_json(contents.panel, contents.safety, contents.episodes),
+        "leaderboard.md": leaderboard_markdown(contents.panel, contents.safety, contents.episodes),
         "report.md": text,
         "report.html": render_page(contents),
     }
@@ -64,6 +65,8 @@ def write_report_files(
         texts["safel.json"] = safel_json(contents.safel)
     if contents.safety is not None:
         texts["safety.json"] = safety_json(contents.safety)
+    if contents.episodes is not None:
+        texts["episodes.json"] = episodes_json(contents.episodes)
     for name, written in {**figures, **texts}.items():
         write_text(out / name, written)
     return [out / name for name in figures], [out / name for name in texts]

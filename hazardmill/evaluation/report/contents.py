@@ -9,6 +9,8 @@ from pathlib import Path
 from hazardmill.errors import InputError
 from hazardmill.evaluation.report.abilities import ability_radar, read_abilities
 from hazardmill.evaluation.report.caution import over_caution
+from hazardmill.evaluation.report.episodes.load import read_episodes
+from hazardmill.evaluation.report.episodes.section import EpisodesSection, make_episodes_section
 from hazardmill.evaluation.report.load import ReleaseFacts, check_release, read
 from hazardmill.evaluation.report.losses import failure_losses
 from hazardmill.evaluation.report.model_names import RULES
@@ -37,12 +39,14 @@ class EvaluationReport:
 
     Attributes:
         panel: The figures of every model.
-        figures: Drawn figures by name, in the order of the page, those of SAFEL tests and of safety last.
+        figures: Drawn figures by name, in the order of the page, those of SAFEL tests, of safety and of episodes
+            last.
         samples: Single failures in full.
         headline: The most important numbers, each with its words.
         notes: What readers should know about the results, in sentences.
         safel: The section on SAFEL tests; None without such results.
         safety: The section on harm and success of agents; None without such results.
+        episodes: The section on household episodes; None without such results.
     """
 
     panel: ResultPanel
@@ -52,6 +56,7 @@ class EvaluationReport:
     notes: tuple[str, ...]
     safel: SafelSection | None = None
     safety: SafetySection | None = None
+    episodes: EpisodesSection | None = None
 
 
 def gather(
@@ -104,7 +109,8 @@ def gather(
     ]
     safel = make_section(safel_results, how)
     safety = make_safety_section(safety_results, how, decisions)
-    sections = [section for section in (safel, safety) if section is not None]
+    episodes = make_episodes_section(read_episodes(results.folders), how)
+    sections = [section for section in (safel, safety, episodes) if section is not None]
     drawn += [figure for section in sections for figure in section.figures]
     return EvaluationReport(
         panel=panel,
@@ -114,6 +120,7 @@ def gather(
         notes=(*notes, *_notes(panel)),
         safel=safel,
         safety=safety,
+        episodes=episodes,
     )
 
 

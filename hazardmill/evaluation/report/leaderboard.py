@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from hazardmill import __version__
+from hazardmill.evaluation.report.episodes.section import EpisodesSection, episode_rows
 from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.safety.section import SafetySection, safety_rows
@@ -27,12 +28,15 @@ FORMAT: Final = "hazardmill-leaderboard/1"
 _RATES: Final = ("F", "S", "SP", "SI", "empty", "refused")
 
 
-def leaderboard(panel: ResultPanel, safety: SafetySection | None = None) -> dict[str, Any]:
+def leaderboard(
+    panel: ResultPanel, safety: SafetySection | None = None, episodes: EpisodesSection | None = None
+) -> dict[str, Any]:
     """Return the leaderboard as JSON values; unknown values are null.
 
     Args:
         panel: The figures of all models.
         safety: The section on harm and success of agents; None without such results.
+        episodes: The section on household episodes; None without such results.
     """
     ranks = _ranks(panel)
     release = panel.release
@@ -55,20 +59,27 @@ def leaderboard(panel: ResultPanel, safety: SafetySection | None = None) -> dict
         },
         "rows": [_row(member, ranks.get(member.model), panel) for member in _members_in_order(panel)],
         "safety": [] if safety is None else safety_rows(safety),
+        "episodes": [] if episodes is None else episode_rows(episodes),
     }
 
 
-def leaderboard_json(panel: ResultPanel, safety: SafetySection | None = None) -> str:
+def leaderboard_json(
+    panel: ResultPanel, safety: SafetySection | None = None, episodes: EpisodesSection | None = None
+) -> str:
     """Return the leaderboard as the text of its JSON file."""
-    return json.dumps(leaderboard(panel, safety), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    return json.dumps(leaderboard(panel, safety, episodes), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
-def leaderboard_markdown(panel: ResultPanel, safety: SafetySection | None = None) -> str:
-    """Return the leaderboard as Markdown: one table per set of tasks, and one of agents."""
-    return "\n\n".join(["# Leaderboard", *blocks(panel, safety)]) + "\n"
+def leaderboard_markdown(
+    panel: ResultPanel, safety: SafetySection | None = None, episodes: EpisodesSection | None = None
+) -> str:
+    """Return the leaderboard as Markdown: one table per set of tasks, and those of agents."""
+    return "\n\n".join(["# Leaderboard", *blocks(panel, safety, episodes)]) + "\n"
 
 
-def blocks(panel: ResultPanel, safety: SafetySection | None = None) -> Iterator[str]:
+def blocks(
+    panel: ResultPanel, safety: SafetySection | None = None, episodes: EpisodesSection | None = None
+) -> Iterator[str]:
     """Yield the parts of the leaderboard as Markdown, without a title."""
     for sentence in notes(panel):
         yield escape_markdown(sentence)
@@ -77,6 +88,8 @@ def blocks(panel: ResultPanel, safety: SafetySection | None = None) -> Iterator[
     yield grid_markdown(origin_grid(panel))
     if safety is not None:
         yield grid_markdown(safety.board)
+    if episodes is not None:
+        yield grid_markdown(episodes.board)
 
 
 def notes(panel: ResultPanel) -> list[str]:

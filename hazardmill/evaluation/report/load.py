@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError
+from hazardmill.evaluation.episodes.rows import EPISODES
 from hazardmill.evaluation.report.model_names import name_with_run
 from hazardmill.evaluation.results import KEY, PATTERN, ResultRow, read_results
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
@@ -23,6 +24,9 @@ from hazardmill.files import read_regular
 
 ABILITIES: Final = "abilities.jsonl"
 """Scores of abilities; the file may stand in a folder with or without result rows."""
+
+_OTHER_ROWS: Final = (SAFEL, SAFETY, EPISODES.name)
+"""Files of rows of other kinds, which stand with or without result rows."""
 HEAVY: Final = ("plan", "trace", "flags", "failing_why")
 """Columns that are read for single rows only, because they are large."""
 FILE, PLACE, ASKED = "file", "place", "asked"
@@ -121,8 +125,8 @@ def read(paths: Iterable[Path]) -> Results:
     """Read the results of folders and files.
 
     Args:
-        paths: Folders that an evaluation has written (of abilities, SAFEL tests or safety alone, too), or Parquet files
-            of result rows, SAFEL rows or safety rows.
+        paths: Folders that an evaluation has written (of abilities, SAFEL tests, safety or episodes alone, too), or
+            Parquet files of result rows, SAFEL rows, safety rows or rows of episodes.
 
     Returns:
         The rows of all files as one table, which is empty if there are only rows of other kinds, and the summary
@@ -139,7 +143,7 @@ def read(paths: Iterable[Path]) -> Results:
     folders: list[Path] = []
     runs: dict[str, EvaluationSummary] = {}
     for path in paths:
-        if path.name in (SAFEL, SAFETY) and path.is_file():
+        if path.name in _OTHER_ROWS and path.is_file():
             folders.append(path.parent)
         elif path.is_dir() and _has_scores(path) and not any(path.glob(PATTERN)):
             folders.append(path)
@@ -159,7 +163,7 @@ def read(paths: Iterable[Path]) -> Results:
 
 def _has_scores(folder: Path) -> bool:
     """Return whether a folder holds rows of another kind, which stand with or without result rows."""
-    return any((folder / name).is_file() for name in (ABILITIES, SAFEL, SAFETY))
+    return any((folder / name).is_file() for name in (ABILITIES, *_OTHER_ROWS))
 
 
 def _check_paths(paths: Iterable[Path]) -> None:

@@ -7,6 +7,8 @@ from typing import Final
 
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
+from hazardmill.evaluation.report.episodes.section import TITLE as EPISODES_TITLE
+from hazardmill.evaluation.report.episodes.section import EpisodesSection
 from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.model_names import RULES
 from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
@@ -52,7 +54,7 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
     if it.notes:
         yield "\n".join(f"- {escape_markdown(note)}" for note in it.notes)
     yield "## Leaderboard"
-    yield from blocks(it.panel, it.safety)
+    yield from blocks(it.panel, it.safety, it.episodes)
     for title, names_of in SECTIONS.items():
         yield f"## {title}"
         for name in names_of:
@@ -61,6 +63,8 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
         yield from _safel(it.safel)
     if it.safety is not None:
         yield from _safety(it.safety)
+    if it.episodes is not None:
+        yield from _episodes(it.episodes)
     yield "## Failures, one of each class"
     if not it.samples:
         yield "No answer fails." if it.panel.members else "There are no answers."
@@ -87,6 +91,16 @@ def _safety(section: SafetySection) -> Iterator[str]:
     yield grid_markdown(section.violations)
     if section.agreement is not None:
         yield grid_markdown(section.agreement)
+
+
+def _episodes(section: EpisodesSection) -> Iterator[str]:
+    yield f"## {EPISODES_TITLE}"
+    if section.notes:
+        yield "\n".join(f"- {escape_markdown(note)}" for note in section.notes)
+    for figure in section.figures:
+        yield figure_markdown(figure)
+    for grid in section.grids:
+        yield grid_markdown(grid)
 
 
 def _sample(sample: FailureSample) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
+from hazardmill.evaluation.report.episodes.section import TITLE as EPISODES_TITLE
 from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
 from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
@@ -30,5 +31,6 @@ def render_page(it: EvaluationReport) -> str:
         rules=RULES,
         safel_title=SAFEL_TITLE,
         safety_title=SAFETY_TITLE,
+        episodes_title=EPISODES_TITLE,
         version=__version__,
     )
