@@ -16,7 +16,7 @@ from factories.dialogues import FOODS, ROLES, TURNS, proposed, remark, seed, unl
 
 from e2e.keeper import Ended, Keeper, keeping
 from e2e.over_http import KEY
-from hazardmill.llm.ledger import IN_FLIGHT
+from e2e.paid_once import check_paid_once
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRequest, LlmServer, SeededFaults
 
@@ -98,13 +98,7 @@ def test_dialogues_killed_at(point: str, draw: int, whole: tuple[Store, Ended], 
         resumed = keeper.act(tmp_path / "report.json", "run", "resume", "r", "--store", store.path, "--json")
         assert resumed.status == 0, resumed.err
 
-    def turns(rows: list[dict[str, Any]]) -> set[str]:
-        return {json.loads(row["request"])["messages"][-1]["content"] for row in rows}
-
-    twice = {content for content, times in provider.seen.items() if times > 1}
-    # No turn whose answer is on the disk is asked for again; of one in flight nobody knows the answer.
-    assert not twice & turns([row for row in calls if row["answered"]])
-    assert twice == turns([row for row in calls if row["error"] == IN_FLIGHT]) & before.keys()
+    check_paid_once(provider.seen, before, calls, lambda row: json.loads(row["request"])["messages"][-1]["content"])
     assert len(provider.seen) == DIALOGUES * TURNS
     assert store.digest() == undisturbed.digest()
     assert store.verify() == []
