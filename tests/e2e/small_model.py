@@ -24,7 +24,8 @@ def main() -> None:
     settings = xllamacpp.CommonParams()
     settings.model.path = str(next(Path(folder).glob("*.gguf")))
     settings.model_alias = {NAME}
-    settings.n_ctx, settings.n_parallel, settings.port = 2048, 1, 0
+    # The example of an episode alone has about 2,000 tokens.
+    settings.n_ctx, settings.n_parallel, settings.port = 8192, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.warmup, settings.verbosity = False, 0
     server = xllamacpp.Server(settings)

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
-from typing import Literal
+from typing import Literal, get_args
 
 import httpx
 import pytest
 
 from e2e.small_model import NAME, PACKAGES
 from hazardmill.errors import UnusableAnswer
+from hazardmill.evaluation.episodes.dialogue import Ending
+from hazardmill.evaluation.episodes.options import EpisodeOptions
+from hazardmill.evaluation.episodes.run import EpisodeRun
+from hazardmill.evaluation.episodes.task_set import read_tasks
+from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
@@ -26,6 +32,7 @@ from hazardmill.llm.requests import MAX_REPAIRS, Message, Request
 from hazardmill.llm.structured import ask_structured
 from hazardmill.records import FrozenModel
 from hazardmill.store.store import Store
+from tests.household.small_tasks import OBJECT_DAMAGE, write_small_tasks
 
 pytestmark = [pytest.mark.small_model, pytest.mark.timeout(600)]
 
@@ -135,3 +142,20 @@ def test_what_it_says_of_its_own_accord_is_repaired_twice_and_each_turn_is_count
     assert lengths == [2, 4, 6], "each turn shows the answer before it, and what was wrong with it"
     assert [row["prompt_tokens"] for row in rows] == [counted_by_the_server(address, row) for row in rows]
     assert all(0 < row["completion_tokens"] <= 24 for row in rows)
+
+
+def test_an_episode_ends_and_each_of_its_messages_is_kept(address, tmp_path):
+    options = EpisodeOptions("react", "explicit", max_steps=4)
+    tasks = read_tasks(write_small_tasks(tmp_path / "tasks", OBJECT_DAMAGE))
+    access = configure_planner(f"openai/{NAME}", api_base=address, concurrency=1)
+    run = EpisodeRun(tasks, options, access, parameters={"max_tokens": 60})
+    store = Store.open(tmp_path / "store", create=True)
+    [row] = asyncio.run(run.run(store)).to_pylist()
+    print([(step["action"], step["reason"]) for step in row["steps"]], row["ending"])
+    assert row["ending"] in get_args(Ending) and len(row["steps"]) - row["actions"] in (0, 1)
+    calls = sorted(store.rows("llm_calls"), key=lambda call: call["at"])
+    assert len(calls) == len(row["steps"]) + row["unreadable"]
+    # Every message so far is sent, and the first ones come from the cache of prefixes.
+    sent = [json.loads(call["request"])["messages"] for call in calls]
+    assert all(later[: len(sooner)] == sooner for sooner, later in itertools.pairwise(sent))
+    assert all(call["cached_tokens"] > calls[0]["prompt_tokens"] // 2 for call in calls[1:])
