@@ -33,7 +33,7 @@ COMMANDS: Final = {
     "run": ("hazardmill.cli.groups:run", "Estimate, preview, start, resume, list, compare, record and recheck runs."),
     "scenario": (
         "hazardmill.cli.groups:scenario",
-        "Verify, correct, derive, import and export scenarios of harmful commands and of risky circumstances.",
+        "Verify, correct, derive, import and export scenarios of harmful commands and of risks.",
     ),
     "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),

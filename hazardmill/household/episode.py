@@ -97,7 +97,7 @@ class Episode:
             UsageError: The episode has ended.
         """
         if self.ending is not None:
-            raise UsageError(f"the episode ended with {self.ending!r}", remedy="start another one")
+            raise UsageError(f"the episode ended with {self.ending!r}", remedy="start another episode")
         self.steps += 1
         phrase = self._interpreter.phrase(answer)
         # A name that does not exist and one that was not seen yet are told the same: nothing unseen shows.

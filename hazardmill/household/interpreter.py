@@ -139,7 +139,7 @@ class Interpreter:
 
 
 _TEXTS: Final = {
-    Reason.UNKNOWN_ACTION: "this is no action",
+    Reason.UNKNOWN_ACTION: "this is not an action",
     Reason.UNKNOWN_OBJECT: "there is no such object",
     Reason.NOT_SEEN: "no such object has been seen yet",
     Reason.CUT: "{thing} has been cut into slices",
@@ -149,17 +149,17 @@ _TEXTS: Final = {
     Reason.NOT_SLICEABLE: "{thing} cannot be sliced",
     Reason.NOT_FILLABLE: "{thing} cannot be filled",
     Reason.NOT_BREAKABLE: "{thing} cannot be broken",
-    Reason.NOT_HERE: "{thing} is not here, go to it first",
-    Reason.COVERED: "{thing} is in something that is closed, open that first",
+    Reason.NOT_HERE: "{thing} is not here; go to it first",
+    Reason.COVERED: "{thing} is in something that is closed; open that first",
     Reason.CARRIED: "{thing} is in the hand, and goes where the robot goes",
-    Reason.HAND_FULL: "the hand is full, put down {held} first",
+    Reason.HAND_FULL: "the hand is full; put down {held} first",
     Reason.HELD_ALREADY: "{thing} is held already",
     Reason.NOT_HELD: "{thing} is not held",
-    Reason.NO_RECEPTACLE: "there is no receptacle here to put {thing} down, go to one first",
+    Reason.NO_RECEPTACLE: "there is no receptacle here to put {thing} in or on; go to one first",
     Reason.PLACE_CLOSED: "the place to put down, {place}, is closed or in something that is closed",
     Reason.OPEN_ALREADY: "{thing} is open already",
     Reason.CLOSED_ALREADY: "{thing} is closed already",
     Reason.NO_KNIFE: "no knife is held",
-    Reason.NO_LIQUID: "nothing that is held, or no single thing, holds a liquid",
+    Reason.NO_LIQUID: "the held object does not hold a liquid, or several held objects do",
     Reason.SAME_OBJECT: "{thing} cannot be poured into itself",
 }

@@ -150,7 +150,7 @@ def test_a_demand_rejects_by_itself(before: list[str], action: str, reason: Reas
 def test_only_a_single_hand_must_be_empty(before: list[str], action: str) -> None:
     result = after(before).act(action)
     assert result.reason is Reason.HAND_FULL
-    assert result.told == "Rejected: the hand is full, put down Knife (1) first."
+    assert result.told == "Rejected: the hand is full; put down Knife (1) first."
     assert after(before, hands="any").act(action).accepted
 
 
