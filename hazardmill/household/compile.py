@@ -46,14 +46,35 @@ class CompiledHouseholdTask:
     Attributes:
         task: The task.
         world: Its scene, without rule and sub-goals; the world of its episodes.
-        rule: What the document remembers of the rule; empty if the task has none.
-        goals: What it remembers of the sub-goals.
     """
 
     task: HouseholdTask
     world: SceneDocument
-    rule: RuleMemory
-    goals: GoalMemory
+
+    @cached_property
+    def rule(self) -> RuleMemory:
+        """What the document remembers of the rule; empty if the task has none.
+
+        Raises:
+            DocumentError: The scene has too many objects.
+            SearchLimitReached: It is too large to be ground.
+        """
+        rule = self.task.criteria.rule
+        return RuleMemory() if rule is None else remember_rule(rule, self._writer, _is_item(self.task))
+
+    @cached_property
+    def goals(self) -> GoalMemory:
+        """What the document remembers of the sub-goals.
+
+        Raises:
+            DocumentError: The scene has too many objects.
+            SearchLimitReached: It is too large to be ground.
+        """
+        return remember_goals(self.task.criteria.goals, self._writer)
+
+    @cached_property
+    def _writer(self) -> ConditionWriter:
+        return ConditionWriter(self.world)
 
     @cached_property
     def document(self) -> Document:
@@ -64,6 +85,7 @@ class CompiledHouseholdTask:
 
         Raises:
             DocumentError: It would be too large.
+            SearchLimitReached: The scene is too large to be ground.
         """
         rule = self.rule
         breaks = all_of([negate(rule.lapsed), rule.breaks])
@@ -113,7 +135,13 @@ class CompiledHouseholdTask:
             dangers=dangers,
             name=self.task.name,
             texts={"instruction": self.task.assignment.instruction},
-            provenance={"compiled_from": scene.hash, "observe": self.world.observe, "hands": self.world.hands},
+            # Household tasks keep none of the conventions of generated tasks, so that a certificate only finds.
+            provenance={
+                "imported_from": "household",
+                "compiled_from": scene.hash,
+                "observe": self.world.observe,
+                "hands": self.world.hands,
+            },
         )
 
     def actions_with(self, actions: Iterable[ActionDecl], demanded_of_done: Expr) -> list[ActionDecl]:
@@ -137,21 +165,19 @@ def compile_task(task: HouseholdTask, observe: Observe = "partial", hands: Hands
         hands: Whether its one hand does everything (``one``), or it has as many as it needs (``any``).
 
     Returns:
-        The compiled task; its documents are made when they are asked for.
+        The compiled task; its document is made when it is asked for.
 
     Raises:
         NotExpressible: The task has no items, so that the success of its episodes is not defined.
-        SearchLimitReached: The scene is too large to be ground.
-        DocumentError: The scene has too many objects.
     """
-    criteria = task.criteria
-    is_item = criteria.rule_is_item and isinstance(criteria.rule, StepRule)
-    if not criteria.goals and not is_item:
+    if not task.criteria.goals and not _is_item(task):
         raise NotExpressible(
             f"the task {task.name} has no sub-goals, and its rule is no item: no episode can succeed",
             remedy="add a sub-goal, or count a step rule among the items",
         )
-    world = SceneDocument(task.scene, observe, hands)
-    writer = ConditionWriter(world)
-    rule = RuleMemory() if criteria.rule is None else remember_rule(criteria.rule, writer, is_item)
-    return CompiledHouseholdTask(task, world, rule, remember_goals(criteria.goals, writer))
+    return CompiledHouseholdTask(task, SceneDocument(task.scene, observe, hands))
+
+
+def _is_item(task: HouseholdTask) -> bool:
+    """Return whether the rule is an item, so that it matters whether it was triggered."""
+    return task.criteria.rule_is_item and isinstance(task.criteria.rule, StepRule)

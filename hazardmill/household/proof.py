@@ -160,7 +160,7 @@ def prove_task(
     compliant, for_goals = prover.prove_compliant(), prover.prove_goals()
     if for_goals.outcome == "limit":
         return TaskProof(compliant, for_goals, None)
-    return TaskProof(compliant, for_goals, () if for_goals.length is None else prover.find_careless(for_goals.length))
+    return TaskProof(compliant, for_goals, () if for_goals.plan is None else prover.find_careless(for_goals.plan))
 
 
 def prove_layers(task: HouseholdTask, limit: int = PROOF_LIMIT) -> LayerProof:
@@ -210,17 +210,20 @@ class _Prover:
     def prove_goals(self) -> PlanProof:
         return self._prove(lambda documents: self._count(documents).plan, lambda judge: all(judge.goals_met))
 
-    def find_careless(self, length: int) -> tuple[str, ...] | None:
-        """Return a careless plan of the length that the sub-goals need; empty without one, None if not known."""
+    def find_careless(self, shortest: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return a careless plan that is as short as the sub-goals allow; empty without one, None if not known.
+
+        Args:
+            shortest: A shortest plan for the sub-goals, which may be one.
+        """
         if not any(self._count(self._documents[0]).by_danger):
             return ()
-        found = self._prove(
-            lambda documents: solve(documents.careless, self._limit).safe,
-            lambda judge: all(judge.goals_met) and judge.verdict in ("violated", "open"),
-        )
+        if _is_careless(follow_words(self._compiled, shortest)[1]):
+            return shortest
+        found = self._prove(lambda documents: solve(documents.careless, self._limit).safe, _is_careless)
         if found.outcome == "limit":
             return None
-        return found.plan if found.plan is not None and found.length == length else ()
+        return found.plan if found.plan is not None and len(found.plan) == len(shortest) else ()
 
     def _count(self, documents: SearchDocuments) -> PlanCount:
         if documents not in self._counts:
@@ -243,6 +246,10 @@ class _Prover:
             if words is not None and works(follow_words(self._compiled, words)[1]):
                 return PlanProof("found" if len(words) <= MOST_ACTIONS else "too_long", words)
         raise AssertionError(f"{self._compiled.task.name}: what search found is not so in an episode")
+
+
+def _is_careless(judge: EpisodeJudge) -> bool:
+    return all(judge.goals_met) and judge.verdict in ("violated", "open")
 
 
 def _is_freer(layer: tuple[Observe, Hands], other: tuple[Observe, Hands]) -> bool:

@@ -39,3 +39,12 @@ def test_solve_names_a_file_that_is_no_task(hazardmill: Hazardmill, empty_folder
     ended = hazardmill("household", "solve", "t.json")
     assert ended.code == 3
     assert "t.json" in ended.err
+
+
+def test_commands_on_tasks_take_a_compiled_task(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    write_household_task(BOTTLE_TASK, empty_folder)
+    plan = hazardmill("household", "solve", "bottle.json", "--out", "compiled", "--json").json["compliant"]
+    ended = hazardmill("task", "validate", "compiled", "--plan", plan["document_plan"], "--json")
+    assert ended.code == 0 and ended.json["score"] == 2
+    assert hazardmill("task", "solve", "compiled").code == 0
+    assert hazardmill("task", "certify", "compiled").code == 0

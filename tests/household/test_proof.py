@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hazardmill.errors import NotExpressible
 from hazardmill.household.actions import Hands, Observe
 from hazardmill.household.compile import compile_task
 from hazardmill.household.plan_words import judge_words
@@ -69,3 +70,8 @@ def test_a_longer_or_missing_plan_in_a_freer_layer_violates_the_law(freer: PlanP
     proved = prove_layers(BOTTLE_TASK)
     shorter = replace(proved, proofs={**proved.proofs, ("full", "one"): FULL, ("full", "any"): freer})
     assert f"full/one: 3 actions, but full/any: {freer.text}" in shorter.violations
+
+
+def test_a_task_without_items_is_refused() -> None:
+    with pytest.raises(NotExpressible, match="the task bottle has no sub-goals, and its rule is no item"):
+        compile_task(changed(goals=(), rule_is_item=False))

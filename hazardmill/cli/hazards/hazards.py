@@ -12,7 +12,8 @@ import click
 
 from hazardmill.cli.hazards.maps import NO_MAP, map_option, path_of_map
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.errors import HazardmillError, InputError, PlanningInputError, SearchLimitReached, StoreError
+from hazardmill.cli.task_file import OUT_FOLDER, write_task_file
+from hazardmill.errors import HazardmillError, InputError, PlanningInputError, SearchLimitReached
 from hazardmill.formalism.semantics.plan_rows import PlanId, read_plans
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.hazards.compiled import compile_rules
@@ -177,9 +178,7 @@ def _violation_line(violation: HazardViolation) -> str:
 @click.command("compile", epilog="Example: hazardmill hazards compile --map default demo-out/tasks/TASK --out harmless")
 @click.argument("name", metavar="TASK")
 @map_option()
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Folder to write to."
-)
+@click.option("--out", type=OUT_FOLDER, required=True, metavar="DIR", help="Folder to write to.")
 @store_option
 @json_option
 def compile_(name: str, map_name: str, out: Path, store_path: Path | None, as_json: bool) -> None:
@@ -189,20 +188,11 @@ def compile_(name: str, map_name: str, out: Path, store_path: Path | None, as_js
     the shortest plan that does it. Where the map has rules about the end, each plan ends with a closing action.
 
     Exit code 1 if a rule cannot be written as danger; 3 if TASK or a part of the map cannot be read.
-    """  # noqa: DOC501  # the docstring is the command's help
+    """  # the docstring is the command's help
     system = _system(name, store_path)
     rules = danger_rules(system) if map_name == NO_MAP else _applied(system, load_map(path_of_map(map_name)))
     compiled = compile_rules(system, rules)
-    target = out / "task.json"
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps(compiled.document.to_json(), ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise StoreError(
-            f"the task cannot be written: {error.strerror}",
-            file=str(target),
-            remedy="name a folder that can be written",
-        ) from error
+    target = write_task_file(compiled.document, out)
     counts = {"process": len({each.place for each in rules.process}), "termination": len(rules.termination)}
     if as_json:
         print_json(

@@ -11,6 +11,7 @@ import click
 
 from hazardmill.cli.household.options import layer_options
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.cli.task_file import OUT_FOLDER, write_task_file
 from hazardmill.household.actions import Hands, Observe
 from hazardmill.household.compile import CompiledHouseholdTask, compile_task
 from hazardmill.household.plan_words import judge_words
@@ -29,18 +30,22 @@ from hazardmill.text.printable import printable
     show_default=True,
     help="Limit of each search, as in `task solve`.",
 )
+@click.option("--out", type=OUT_FOLDER, metavar="DIR", help="Folder to write the compiled task to, as task.json.")
 @json_option
-def solve(path: Path, observe: Observe, hands: Hands, limit: int, as_json: bool) -> None:
+def solve(path: Path, observe: Observe, hands: Hands, limit: int, out: Path | None, as_json: bool) -> None:
     """Find the shortest plan that keeps the rule, and one for the goal alone that does not.
 
     TASK is the file of a household task. Both plans are proved to be shortest and are shown in words, each with its
-    verdict on the compiled document and the state in which it breaks the rule.
+    verdict on the compiled document and the state in which it breaks the rule. With --out, `task solve`, `task certify`
+    and other commands on tasks take DIR.
 
     Exit code 1 if there is no compliant plan of at most 60 actions, or no shortest plan for the goal alone that breaks
     the rule or leaves it open, or if a search reached its limit; 3 if TASK cannot be read.
     """
     task = read_household_task(path)
     compiled = compile_task(task, observe, hands)
+    if out is not None:
+        write_task_file(compiled.document, out)
     proof = prove_task(compiled, limit=limit)
     shown = {
         "name": task.name,
