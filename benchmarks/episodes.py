@@ -1,12 +1,13 @@
-"""How fast household episodes go, and how fast recorded ones are judged.
+"""How fast household episodes go, how fast recorded ones are judged, and how fast tasks are proved.
 
     python benchmarks/episodes.py [--quick] [--episodes N] [--room ROOM]
 
 The baseline of an action in words, with what the robot is told, the skill set and the monitors, is the step of the
 room's transition system by the same ground action; both must come to the same states. The baseline of recorded traces
 is `json.loads` of their lines. Both sides are timed in turns within one run. Then shortest plans in small rooms are
-proved by `find_shortest_plan` and by `solve`, which must agree. Times are processor times, so that other work on the
-machine falls out. See README.md beside this file.
+proved by `find_shortest_plan` and by `solve`, which must agree, and household tasks against ENHSP by
+household_proofs.py. Times are processor times, so that other work on the machine falls out. See README.md beside this
+file.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from household_proofs import proofs
 from safel import processor_seconds, reached
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.search.abstraction_search import find_shortest_plan
+from hazardmill.formalism.search.engines.external import available
 from hazardmill.formalism.search.exact import attempt_to_solve
 from hazardmill.household.actions import fact
 from hazardmill.household.document import SceneDocument
@@ -121,6 +124,8 @@ def main():
         traces(room, interpreter, walks)
     for name, entries in SMALL_ROOMS.items() if options.search_seconds else ():
         searches(name, Scene.of("kitchen", entries), options.search_seconds)
+    if options.room is None and available("enhsp"):
+        proofs(quick=options.quick)
     return 0
 
 
