@@ -66,7 +66,7 @@ def test_a_cluttered_room_takes_as_many_actions() -> None:
 def test_the_task_itself_is_searched_where_a_plan_of_the_smaller_one_does_not_work() -> None:
     # In the smaller task the second apple can be cut where it lies, without the knife.
     apples = [{"class": "CounterTop"}, *({"class": "Apple", "in": "CounterTop (1)"} for _ in range(2))]
-    knife = [{"class": "Shelf"}, {"class": "Knife", "in": "Shelf (1)"}]
+    knife = [{"class": "Shelf"}, {"class": "Cabinet"}, {"class": "Knife", "in": "Cabinet (1)"}]
     task = cluttered(SubGoal("Apple", (NotOn(("CounterTop",)),)))
     task = replace(task, scene=Scene.of("kitchen", [*apples, *knife]))
     smaller = compile_task(relax(task).task)
