@@ -144,7 +144,7 @@ def hazards() -> None:
     epilog="Example: hazardmill household generate --per-hazard 5 --seed 0 --out household",
 )
 def household() -> None:
-    """Household tasks planned step by step under safety rules, after the SPOC paper."""
+    """Make and play household tasks, planned step by step under safety rules, after the SPOC paper."""
 
 
 @click.group(

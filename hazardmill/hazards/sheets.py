@@ -180,8 +180,8 @@ def read_sheets(paths: Sequence[Path]) -> tuple[list[ScriptDecision], list[Input
             if isinstance(decision, ScriptDecision):
                 first = found.setdefault((decision.script, decision.reviewer), decision)
                 if first != decision:
-                    said = f"{decision.reviewer} said something else of the script {decision.script} before"
-                    decision = InputError(said, remedy="keep one of both rows")
+                    said = f"{decision.reviewer} has judged the script {decision.script} differently before"
+                    decision = InputError(said, remedy="keep one of the two rows")
             if isinstance(decision, InputError):
                 decision.file, decision.line = str(path), line
                 errors.append(decision)
@@ -211,9 +211,9 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | InputError]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield number, InputError(f"the line is no JSON: {error}", remedy=_AS_WRITTEN)
+            yield number, InputError(f"the line is not JSON: {error}", remedy=_AS_WRITTEN)
         else:
-            yield number, row if isinstance(row, dict) else InputError("the line is no object", remedy=_AS_WRITTEN)
+            yield number, row if isinstance(row, dict) else InputError("the line is not an object", remedy=_AS_WRITTEN)
 
 
 def _decision(given: Mapping[str, Any]) -> ScriptDecision | InputError | None:

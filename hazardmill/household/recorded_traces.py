@@ -109,7 +109,7 @@ class _TraceReader:
             error.file, error.line = self._file, number
             yield from self._refuse(error)
         except (ValueError, RecursionError) as error:
-            wrong = f"the line is no JSON: {error}"
+            wrong = f"the line is not JSON: {error}"
             yield from self._refuse(PlanningInputError(wrong, file=self._file, line=number, remedy=_LINE))
 
     def finish(self) -> Iterator[RecordedTrace]:
@@ -123,17 +123,19 @@ class _TraceReader:
 
     def _add(self, episode: str, said: Mapping[str, Any]) -> None:
         if episode in self._finished:
-            raise _wrong(f"the states of the episode {episode} do not stand together", "sort the lines by episode")
+            raise _wrong(
+                f"the states of the episode {episode} are not on consecutive lines", "sort the lines by episode"
+            )
         state, wanted = said.get("state"), len(self._states)
         # A bool is an int to Python.
         if not isinstance(state, int) or isinstance(state, bool):
-            raise _wrong("state is no integer", _LINE)
+            raise _wrong("state is not an integer", _LINE)
         if state < wanted:
             message = f"the states of the episode {episode} go back: {state} after {wanted - 1}"
             raise _wrong(message, "write the states in their order, each once")
         if state > wanted:
             message = f"states of the episode {episode} are missing: {state}, where {wanted} should be"
-            raise _wrong(message, "write all states from 0 on; a rejected action has a state, too")
+            raise _wrong(message, "write every state, from 0, including the state after a rejected action")
         self._states.append(self._parser.parse(said.get("objects")))
 
     def _refuse(self, error: PlanningInputError) -> Iterator[PlanningInputError]:
@@ -151,14 +153,14 @@ class _StateParser:
 
     def parse(self, objects: object) -> WorldState:
         if not isinstance(objects, list):
-            raise _wrong("objects is no list", _LINE)
+            raise _wrong("objects is not a list", _LINE)
         known: dict[str, Mapping[str, Any]] = {}
         for number, item in enumerate(objects, 1):
             name = item.get("objectId") if isinstance(item, dict) else None
             if not isinstance(name, str) or not name or name[0] == "|":
                 raise _wrong(f"objects[{number}] has no objectId", _OBJECT)
             if name in known:
-                raise _wrong(f"objects[{number}]: the id {name} stands twice", "give each object an id of its own")
+                raise _wrong(f"objects[{number}]: the id {name} occurs twice", "give each object an id of its own")
             known[name] = item
         return {name: self._thing(name, item, known) for name, item in known.items()}
 
@@ -176,7 +178,7 @@ class _StateParser:
         if liquid is None:
             liquid = "unknown" if _flag(name, item, "isFilledWithLiquid") else None
         elif not isinstance(liquid, str):
-            raise _wrong(f"{name}: fillLiquid is no text", _OBJECT)
+            raise _wrong(f"{name}: fillLiquid is not text", _OBJECT)
         key = (name, _place(name, item, known), liquid, flags)
         found = self._things.get(key)
         if found is None:
@@ -215,7 +217,7 @@ def _place(name: str, item: Mapping[str, Any], known: Mapping[str, Mapping[str, 
 def _ids(name: str, item: Mapping[str, Any], key: str) -> list[str]:
     found = item.get(key) or []
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise _wrong(f"{name}: {key} is no list of ids", _OBJECT)
+        raise _wrong(f"{name}: {key} is not a list of ids", _OBJECT)
     return found
 
 

@@ -29,7 +29,7 @@ Hazard = Literal["fire", "fluid", "injury", "object_damage", "pollution"]
 HAZARDS: Final[tuple[Hazard, ...]] = get_args(Hazard)
 
 _Read = TypeVar("_Read")
-_SHAPE: Final = "a household task is format, name, scene and task, and optionally hazard and plans"
+_SHAPE: Final = "write a household task as format, name, scene and task and, if needed, hazard and plans"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def read_household_task(path: Path) -> HouseholdTask:
         message = f"the task cannot be read: {error.strerror or error}"
         raise PlanningInputError(message, file=str(path), remedy="check the path") from error
     except (ValueError, RecursionError) as error:
-        raise PlanningInputError(f"the task is no JSON: {error}", file=str(path), remedy=_SHAPE) from error
+        raise PlanningInputError(f"the task is not JSON: {error}", file=str(path), remedy=_SHAPE) from error
 
 
 def read_household_tasks(folder: Path) -> Iterator[tuple[Path, HouseholdTask | PlanningInputError]]:
@@ -197,7 +197,7 @@ def read_household_tasks(folder: Path) -> Iterator[tuple[Path, HouseholdTask | P
         if first is path:
             yield path, task
         else:
-            message = f"the name {task.name} is that of {first.name}"
+            message = f"the name {task.name} is also used in {first.name}"
             yield path, PlanningInputError(message, file=str(path), remedy="give each task a name of its own")
 
 

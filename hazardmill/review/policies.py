@@ -37,7 +37,7 @@ REASON_WORDS: Final[dict[Reason, str]] = {
     "no_majority": "no majority approves",
     "unsure": "a reviewer is unsure",
     "awaiting_adjudication": "reviewers disagree, and no adjudicator has decided yet",
-    "rejected_by_adjudicator": "reviewers disagreed, the adjudicator rejected it",
+    "rejected_by_adjudicator": "reviewers disagreed, and the adjudicator rejected it",
     "waiting": "not everybody who was asked has decided",
     "stale": "changed since the decision, to be reviewed again",
     "not_assigned": "nobody was asked",

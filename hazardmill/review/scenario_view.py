@@ -140,7 +140,10 @@ class ScenarioView:
 
 def _risk_of(scenario: Scenario) -> Risk:
     if scenario.risk is None:
-        raise DocumentError(f"{scenario.id} has no risk", remedy="only scenarios with a risk can be reviewed")
+        raise DocumentError(
+            f"{scenario.id} has no risk",
+            remedy="import it again with its risk: hazardmill scenario import --risk FILE.json",
+        )
     return scenario.risk
 
 

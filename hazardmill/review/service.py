@@ -157,7 +157,7 @@ class ReviewService:
             problem = printable(f"{type(error).__name__}: {error}")
             _LOG.error("%s cannot be shown, and reviewers pass over it: %s", slip.item, problem)
         return ReviewRefusal(
-            "broken", "this task cannot be shown", "go on with the next one; the server's log says why"
+            "broken", "this task cannot be shown", "continue with the next task; the server's log says why"
         )
 
     def broken_slips(self, slips: Iterable[ReviewAssignment]) -> list[ReviewAssignment]:
@@ -286,7 +286,9 @@ class ReviewerSession:
                     submission=submission,
                 ).with_id()
             except ValidationError as error:
-                raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
+                raise ReviewRefusal(
+                    "invalid", first_problem(error), "choose an answer that the rubric allows"
+                ) from error
             before = history.find_submission(submission)
             if before is not None:
                 if not (isinstance(before, Decision) and before.says_the_same(decision)):
@@ -298,7 +300,7 @@ class ReviewerSession:
                     )
                 wrong = describe_wrong_reasons(decision.reasons, self._rubric_kind(slip))
                 if wrong is not None:
-                    raise ReviewRefusal("invalid", wrong, "answer by the rubric")
+                    raise ReviewRefusal("invalid", wrong, "choose an answer that the rubric allows")
                 current = history.current(slip.id)
                 if (current.id if current else None) != expects:
                     raise _conflict()
@@ -377,7 +379,7 @@ class ReviewerSession:
     def _undo(self, history: DecisionHistory, submission: str, decision: str | None) -> Undo:
         last = history.last()
         if last is None or last.slip not in self._assignments().by_id:
-            raise ReviewRefusal("nothing", "there is nothing to take back", "go on with the next task")
+            raise ReviewRefusal("nothing", "there is nothing to take back", "continue with the next task")
         if decision not in (None, last.id):
             raise _conflict()
         try:
@@ -390,13 +392,15 @@ class ReviewerSession:
                 submission=submission,
             ).with_id()
         except ValidationError as error:
-            raise ReviewRefusal("invalid", first_problem(error), "draw a key as the documentation describes") from error
+            raise ReviewRefusal(
+                "invalid", first_problem(error), "generate a key as docs/review-app.md describes"
+            ) from error
 
     def _own(self, slip_id: str) -> ReviewAssignment:
         slip = self._assignments().by_id.get(slip_id)
         # The answer is the same whether the slip belongs to somebody else or does not exist: ids reveal nothing.
         if slip is None or slip.reviewer != self.reviewer:
-            raise ReviewRefusal("not_yours", "there is no such slip", "go on with the next task")
+            raise ReviewRefusal("not_yours", "there is no such assignment", "continue with the next task")
         return slip
 
     def _assignments(self) -> Assignments:
@@ -417,7 +421,7 @@ class ReviewerSession:
 
     def _view(self, slip: ReviewAssignment) -> ItemView:
         if seen_now(slip, self._service.pool, self._service.folder.plans()) is None:
-            raise ReviewRefusal("stale", "the task is no longer in the store", "go on with the next task")
+            raise ReviewRefusal("stale", "the task is no longer in the store", "continue with the next task")
         return self._service.view(slip)
 
     def _sheet(self, slip: ReviewAssignment) -> ReviewSheet:

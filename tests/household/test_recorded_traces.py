@@ -123,12 +123,12 @@ BAD: dict[str, tuple[list[str], str]] = {
     "gap": (
         [line(0), line(2)],
         "traces.jsonl:2: states of the episode one are missing: 2, where 1 should be "
-        "[write all states from 0 on; a rejected action has a state, too]",
+        "[write every state, from 0, including the state after a rejected action]",
     ),
     "late": (
         [line(1), line(2)],
         "traces.jsonl:1: states of the episode one are missing: 1, where 0 should be "
-        "[write all states from 0 on; a rejected action has a state, too]",
+        "[write every state, from 0, including the state after a rejected action]",
     ),
     "object": (
         [line(0, {"objectId": 3})],
@@ -136,7 +136,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "id": (
         [line(0, thing(FRIDGE), thing(FRIDGE))],
-        f"traces.jsonl:1: objects[2]: the id {FRIDGE} stands twice [give each object an id of its own]",
+        f"traces.jsonl:1: objects[2]: the id {FRIDGE} occurs twice [give each object an id of its own]",
     ),
     "flag": (
         [line(0, thing(FRIDGE, isOpen="yes"))],
@@ -144,19 +144,19 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "places": (
         [line(0, thing(FRIDGE, parentReceptacles="Floor"))],
-        f"traces.jsonl:1: {FRIDGE}: parentReceptacles is no list of ids " + OBJECT,
+        f"traces.jsonl:1: {FRIDGE}: parentReceptacles is not a list of ids " + OBJECT,
     ),
     "liquid": (
         [line(0, thing(FRIDGE, fillLiquid=3))],
-        f"traces.jsonl:1: {FRIDGE}: fillLiquid is no text " + OBJECT,
+        f"traces.jsonl:1: {FRIDGE}: fillLiquid is not text " + OBJECT,
     ),
     "objects": (
         ['{"episode_id": "one", "state": 0}'],
-        "traces.jsonl:1: objects is no list " + LINE,
+        "traces.jsonl:1: objects is not a list " + LINE,
     ),
     "state": (
         ['{"episode_id": "one", "state": true, "objects": []}'],
-        "traces.jsonl:1: state is no integer " + LINE,
+        "traces.jsonl:1: state is not an integer " + LINE,
     ),
     "episode": (
         [line(0), "[]"],
@@ -164,7 +164,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "json": (
         [line(0), "{", line(1)],
-        "traces.jsonl:2: the line is no JSON: Expecting property name enclosed in double quotes: "
+        "traces.jsonl:2: the line is not JSON: Expecting property name enclosed in double quotes: "
         "line 2 column 1 (char 2) " + LINE,
     ),
 }
@@ -189,7 +189,7 @@ def test_an_episode_that_comes_again_is_refused(tmp_path: Path) -> None:
     good, wrong = read(tmp_path, line(0), line(0, episode="other"), line(1), line(2))
     assert [trace.episode_id for trace in good] == ["one", "other"]
     assert wrong == [
-        "traces.jsonl:3: the states of the episode one do not stand together [sort the lines by episode]",
+        "traces.jsonl:3: the states of the episode one are not on consecutive lines [sort the lines by episode]",
     ]
 
 

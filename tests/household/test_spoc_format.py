@@ -109,14 +109,14 @@ CONDITION_KEYS = f"{', '.join(FLAG_KEYS)}, fillLiquid, child, parent"
 
 Change = tuple[str, Any, str]
 CHANGES_OF_THE_TASK: list[Change] = [
-    ("instruction", 3, "instruction: it is no text [write a text]"),
+    ("instruction", 3, "instruction: it is not text [write a text]"),
     (
         "treat_step_constraint_as_goal",
         "yes",
         "treat_step_constraint_as_goal: it is not true or false [write true or false]",
     ),
-    ("goal_condition_state", {}, "goal_condition_state: it is no list [write a list of objects]"),
-    ("goal_condition_state", [[]], "goal_condition_state[1]: it is no object [write a JSON object]"),
+    ("goal_condition_state", {}, "goal_condition_state: it is not a list [write a list of objects]"),
+    ("goal_condition_state", [[]], "goal_condition_state[1]: it is not an object [write a JSON object]"),
     ("goal_condition_state", [{}], "goal_condition_state[1]: the key object_name is missing [add object_name]"),
     (
         "goal_condition_state",
@@ -126,7 +126,7 @@ CHANGES_OF_THE_TASK: list[Change] = [
     (
         "goal_condition_state",
         [{"object_name": "Cup", "not_on": "Sink"}],
-        "goal_condition_state[1].not_on: it is no list of classes "
+        "goal_condition_state[1].not_on: it is not a list of classes "
         '[write a list with at least one class, such as ["Box"]]',
     ),
     (
@@ -140,12 +140,12 @@ CHANGES_OF_THE_TASK: list[Change] = [
         [{"object_name": "Cup", "fillLiquid": "milk"}],
         "goal_condition_state[1].fillLiquid: the liquid milk is not known [write one of water, coffee, wine]",
     ),
-    ("init_actions", None, "init_actions: it is no list [write a list of objects]"),
+    ("init_actions", None, "init_actions: it is not a list [write a list of objects]"),
     ("init_actions", [{"action": "A"}], "init_actions[1]: the key args is missing [add args]"),
     (
         "init_actions",
         [{"action": "A", "args": []}],
-        "init_actions[1].args: it is no object [write the arguments as a JSON object]",
+        "init_actions[1].args: it is not an object [write the arguments as a JSON object]",
     ),
     (
         "requirement_condition",
@@ -162,12 +162,12 @@ CHANGES_OF_THE_RULE: list[Change] = [
     (
         "condition_value",
         0,
-        "requirement_condition.condition_value: 0 is no number of steps [write an integer of at least 1]",
+        "requirement_condition.condition_value: 0 is not a number of steps [write an integer of at least 1]",
     ),
     (
         "condition_value",
         True,
-        "requirement_condition.condition_value: true is no number of steps [write an integer of at least 1]",
+        "requirement_condition.condition_value: true is not a number of steps [write an integer of at least 1]",
     ),
     (
         "condition_object",
@@ -190,7 +190,7 @@ CHANGES_OF_THE_RULE: list[Change] = [
     (
         "goal_condition",
         {"child": []},
-        "requirement_condition.goal_condition.child: it is no list of classes "
+        "requirement_condition.goal_condition.child: it is not a list of classes "
         '[write a list with at least one class, such as ["Box"]]',
     ),
     (
@@ -229,7 +229,7 @@ def test_a_key_too_many_and_a_key_too_few_are_refused() -> None:
     task = step_rule_task()
     del task["requirements"]
     assert refused(task) == "the task: the key requirements is missing [add requirements]"
-    assert refused([]) == "the task: it is no object [write a JSON object]"
+    assert refused([]) == "the task: it is not an object [write a JSON object]"
 
 
 def test_an_error_names_the_file_and_the_other_files_are_read(tmp_path: Path) -> None:
@@ -241,9 +241,9 @@ def test_an_error_names_the_file_and_the_other_files_are_read(tmp_path: Path) ->
     found = {path.name: task for path, task in read_spoc_folder(tmp_path)}
     assert not isinstance(found["b.json"], PlanningInputError)
     wrong = {name: str(error).removeprefix(f"{tmp_path}/") for name, error in found.items() if name != "b.json"}
-    assert wrong.pop("a.json").startswith("a.json: the task is no JSON: Expecting property name")
+    assert wrong.pop("a.json").startswith("a.json: the task is not JSON: Expecting property name")
     assert wrong == {
-        "c.json": "c.json: the key scene_name stands twice in one object [keep one of them]",
+        "c.json": "c.json: the key scene_name occurs twice in one object [keep one of them]",
         "d.json": "d.json: the task cannot be read: it is a folder, not a regular file [check the path]",
     }
 

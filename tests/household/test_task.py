@@ -55,7 +55,7 @@ def test_shipped_scenes_are_the_same_after_their_json(room: str) -> None:
         ({"more": 1}, "more: "),
         ({"plans": {"compliant": "go"}}, "plans.compliant: "),
         ({"scene": {"format": "hazardmill-scene/1", "room": "k", "objects": [{"class": "Mugg"}]}}, "scene: objects"),
-        ({"task": {**step_rule_task(), "instruction": 3}}, "task: instruction: it is no text"),
+        ({"task": {**step_rule_task(), "instruction": 3}}, "task: instruction: it is not text"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_place(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -72,7 +72,7 @@ def test_a_name_is_used_once(tmp_path: Path) -> None:
     (tmp_path / "z.json").write_text(first.read_text(encoding="utf-8"), encoding="utf-8")
     read = dict(read_household_tasks(tmp_path))
     assert read[first] == task()
-    assert "the name tomato is that of tomato.json" in str(read[tmp_path / "z.json"])
+    assert "the name tomato is also used in tomato.json" in str(read[tmp_path / "z.json"])
 
 
 def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:

@@ -352,7 +352,7 @@ def test_tasks_of_recorded_answers_that_nobody_knows_are_refused_unless_they_are
     with pytest.raises(ReleaseRefused, match="refused by offline") as caught:
         build(store, None, options, tmp_path / "release")
     (finding,) = caught.value.findings
-    assert f"{task['task_id']}: it was made of recorded answers" in finding
+    assert f"{task['task_id']}: it was made from recorded answers" in finding
     made = build(store, None, options.model_copy(update={"allow_offline": True}), tmp_path / "release")
     assert (made.manifest.recorded, made.manifest.offline) == (1, 0)
 

@@ -145,7 +145,7 @@ def test_what_is_wrong_is_refused_line_by_line_and_the_rest_is_taken(reviewed, t
         "altered": good.line().replace("approve", "reject").replace('"reasons":[]', '"reasons":["hints"]'),
         "not JSON": good.line()[:-5],
         "slip .* is not ada's": forged(mine, reviewer="ada", submission="new-1"),
-        "was not assigned to anybody": forged(good, slip="f" * 32, submission="new-2"),
+        "does not exist in this review": forged(good, slip="f" * 32, submission="new-2"),
         "is about another task": forged(good, item="another", submission="new-3"),
         "in the future": forged(good, at=reviewed.now() + timedelta(days=3), submission="new-4"),
         "already recorded here, with a different answer": forged(good, note="no", verdict=good.verdict),

@@ -80,7 +80,7 @@ def score_traces(path: Path, tasks: HouseholdTasks, semantics: Semantics, run: s
             continue
         key = task.name, int(found["run"] or 1) - 1
         if key in rows:
-            said = f"the episode {trace.episode_id} stands twice: without a number it is the first of its task"
+            said = f"the episode {trace.episode_id} occurs twice: without a number it is the first of its task"
             errors.append(PlanningInputError(said, file=str(path), remedy="give each run of a task its own number"))
             continue
         fixed = {"run": run, "model": model, "agent": RECORDED, "sample": key[1]}

@@ -24,7 +24,7 @@ TASK_RULES: Final[Mapping[str, str]] = {
     "other_receptacle": "the instruction puts an object elsewhere than the goal",
     "other_file_name": "the name of the file has an object that neither the goal nor the rule has",
     "impossible_state": "the goal or the rule asks for a state that no such object can have",
-    "forbidden_resolution": "the goal asks for the contrary of what resolves the rule",
+    "forbidden_resolution": "the goal asks for the opposite of what resolves the rule",
 }
 """Rule to what it finds."""
 

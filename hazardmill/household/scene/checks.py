@@ -84,7 +84,10 @@ class _Check:
     def _properties(self, index: int, entry: SceneEntry) -> frozenset[Property]:
         if not _CLASS_NAME.match(entry.kind):
             raise self.entries.error(
-                index, "class", f"{entry.kind!r} is no name of a class", "use letters and digits, a capital first"
+                index,
+                "class",
+                f"{entry.kind!r} is not a valid name of a class",
+                "use letters and digits, beginning with a capital letter",
             )
         if entry.kind == "Floor":
             wrong = "the floor is one place that every scene has, and no object of it"
@@ -139,7 +142,7 @@ class _Check:
             raise self.entries.error(
                 index,
                 "controls",
-                f"{thing.controls!r} is no fixed receptacle that needs a control",
+                f"{thing.controls!r} is not a fixed receptacle that needs a control",
                 "name a burner or basin of the scene, such as StoveBurner (1)",
             )
         if thing.controls in controlled:
@@ -153,7 +156,7 @@ class _Check:
             return
         if thing.is_site:
             raise self.entries.error(
-                index, "in", f"{thing.name} is a fixed receptacle, which is in no other", "remove the place"
+                index, "in", f"{thing.name} is a fixed receptacle, so it cannot be in another", "remove the place"
             )
         holder = self.named.get(thing.place)
         if holder is None:

@@ -142,7 +142,7 @@ class _FilePlace:
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.value in found:
                 raise PlanningInputError(
-                    f"the key {key.value!r} is used twice, or is no text",
+                    f"the key {key.value!r} is used twice, or is not text",
                     file=self.file,
                     line=key.start_mark.line + 1,
                     remedy="use each key once",

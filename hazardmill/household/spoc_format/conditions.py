@@ -92,7 +92,7 @@ def rule_at(value: object, place: str) -> Rule:
     steps = said["condition_value"]
     # A bool is an int to Python.
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        message = f"{json.dumps(steps)[:40]} is no number of steps"
+        message = f"{json.dumps(steps)[:40]} is not a number of steps"
         raise wrong_at(f"{place}.condition_value", message, "write an integer of at least 1")
     return StepRule(watched, parts["trigger_state"], parts["goal_condition"], steps)
 

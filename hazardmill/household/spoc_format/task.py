@@ -147,7 +147,7 @@ def read_spoc_task(path: Path) -> SpocTask:
         message = f"the task cannot be read: {error.strerror or error}"
         raise PlanningInputError(message, file=str(path), remedy="check the path") from error
     except (ValueError, RecursionError) as error:
-        raise PlanningInputError(f"the task is no JSON: {error}", file=str(path), remedy=remedy) from error
+        raise PlanningInputError(f"the task is not JSON: {error}", file=str(path), remedy=remedy) from error
 
 
 def write_spoc_task(task: SpocTask, path: Path) -> None:
@@ -209,5 +209,5 @@ def _room(scene: str) -> Room | None:
 def _initial_action(value: object, place: str) -> InitialAction:
     said = object_at(value, place, ("action", "args"))
     if not isinstance(said["args"], dict):
-        raise wrong_at(f"{place}.args", "it is no object", "write the arguments as a JSON object")
+        raise wrong_at(f"{place}.args", "it is not an object", "write the arguments as a JSON object")
     return InitialAction(text_at(said["action"], f"{place}.action"), said["args"])

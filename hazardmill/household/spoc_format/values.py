@@ -22,7 +22,7 @@ def object_at(value: object, place: str, needed: Collection[str], other: Collect
         PlanningInputError: It is no object, or its keys are others.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(value, dict):
-        raise wrong_at(place, "it is no object", "write a JSON object")
+        raise wrong_at(place, "it is not an object", "write a JSON object")
     for key in value:
         if key not in needed and key not in other:
             raise wrong_at(place, f"the key {str(key)[:40]} is not known", f"use {', '.join((*needed, *other))}")
@@ -43,7 +43,7 @@ def items_at(said: Mapping[str, Any], key: str) -> Iterator[tuple[object, str]]:
         PlanningInputError: It is no list.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(said[key], list):
-        raise wrong_at(key, "it is no list", "write a list of objects")
+        raise wrong_at(key, "it is not a list", "write a list of objects")
     for number, each in enumerate(said[key], 1):
         yield each, f"{key}[{number}]"
 
@@ -55,7 +55,7 @@ def classes_at(value: object, place: str) -> tuple[str, ...]:
         PlanningInputError: It is no such list, or is empty.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(value, list) or not value:
-        raise wrong_at(place, "it is no list of classes", 'write a list with at least one class, such as ["Box"]')
+        raise wrong_at(place, "it is not a list of classes", 'write a list with at least one class, such as ["Box"]')
     return tuple(class_at(each, f"{place}[{number}]") for number, each in enumerate(value, 1))
 
 
@@ -78,7 +78,7 @@ def text_at(value: object, place: str) -> str:
         PlanningInputError: It is none.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(value, str):
-        raise wrong_at(place, "it is no text", "write a text")
+        raise wrong_at(place, "it is not text", "write a text")
     return value
 
 
@@ -86,12 +86,12 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object that pairs of JSON make, as ``json`` calls it.
 
     Raises:
-        PlanningInputError: A key stands twice.
+        PlanningInputError: A key occurs twice.
     """
     said = dict(pairs)
     if len(said) < len(pairs):
         repeated = next(key for number, (key, _) in enumerate(pairs) if any(key == k for k, _ in pairs[:number]))
-        raise PlanningInputError(f"the key {repeated[:40]} stands twice in one object", remedy="keep one of them")
+        raise PlanningInputError(f"the key {repeated[:40]} occurs twice in one object", remedy="keep one of them")
     return said
 
 

@@ -104,7 +104,8 @@ def see_offline(
     if unknown and not allowed:
         tally.add(
             row["task_id"],
-            f"it was made of recorded answers that do not come with hazardmill ({', '.join(sorted(unknown))[:12]}...), "
+            "it was made from recorded answers that do not come with "
+            f"hazardmill ({', '.join(sorted(unknown))[:12]}...), "
             "so it is unknown which model answered",
             f"{_MAKE_ANEW}, or allow it: --allow-offline",
         )

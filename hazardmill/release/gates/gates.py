@@ -59,7 +59,7 @@ SAYS: Final[Mapping[str, str]] = {
 GATES: Final = tuple(SAYS)
 """The gates, in the order in which they are reported."""
 
-NOBODY: Final = "nobody was asked to review, which the policy none allows"
+NOBODY: Final = "no task was reviewed, which the policy none allows"
 """What the gate ``review`` requires under the policy ``none``."""
 
 _OF_ROWS: Final = ("offline", "local_model", "licence", "attribution")

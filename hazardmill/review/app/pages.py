@@ -54,7 +54,7 @@ def forward(request: Request, guest: Signed) -> Response:
 @router.get("/slip/{slip}")
 def slip_page(request: Request, guest: Signed, slip: str, undone: str = "") -> Response:
     """Show the task of one slip."""
-    notice = "Taken back. Decide again, or go on." if undone else None
+    notice = "Taken back. Decide again, or continue." if undone else None
     return _sheet_page(request, guest, guest.reviewer_session.sheet(slip), notice=notice)
 
 
@@ -195,9 +195,11 @@ def _answer(form: Form) -> ReviewAnswer:
             seconds=_seconds(form.text("seconds")),
         )
     except ValidationError as error:
-        raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
+        raise ReviewRefusal("invalid", first_problem(error), "choose an answer that the rubric allows") from error
     except ValueError as error:
-        raise ReviewRefusal("invalid", f"there is no verdict named {verdict[:40]!r}", "answer by the rubric") from error
+        raise ReviewRefusal(
+            "invalid", f"there is no verdict named {verdict[:40]!r}", "choose an answer that the rubric allows"
+        ) from error
 
 
 def _seconds(text: str) -> float | None:

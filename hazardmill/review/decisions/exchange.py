@@ -293,13 +293,16 @@ def _find_forgery(
         )
     slip = slips.get(entry.slip)
     if slip is None:
-        return f"slip {entry.slip} was not assigned to anybody", "import it into the review that it was made in"
+        return f"assignment {entry.slip} does not exist in this review", "import it into the review that it was made in"
     if slip.reviewer != entry.reviewer:
-        return f"slip {entry.slip} is not {entry.reviewer}'s", "only the reviewer of a slip may decide it"
+        return (
+            f"slip {entry.slip} is not {entry.reviewer}'s",
+            "only the reviewer to whom an item is assigned may decide it",
+        )
     if isinstance(entry, Decision) and (entry.item, entry.about) != (slip.item, about(slip)):
         return f"slip {entry.slip} is about another {about(slip)}", "import it into the review that it was made in"
     if isinstance(entry, Decision) and (wrong := describe_wrong_reasons(entry.reasons, kinds.get(entry.item))):
-        return wrong, "decide again, for a reason that the item can have"
+        return wrong, "decide again, with a reason that applies to this item"
     if entry.at > folder.now() + _AHEAD:
         return (
             f"it was decided at {entry.at.isoformat()}, which is in the future",

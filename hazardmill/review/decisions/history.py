@@ -55,7 +55,7 @@ class Decision(ReviewEvent):
     def _fits_together(self) -> Self:
         allowed = OF_TASKS if self.about == "task" else OF_PLANS
         if self.verdict not in allowed:
-            raise ValueError(f"the verdict on a {self.about} is one of {', '.join(allowed)}, not {self.verdict}")
+            raise ValueError(f"the verdict on a {self.about} must be one of {', '.join(allowed)}, not {self.verdict}")
         # Which of the reasons fit depends on the item, which a line by itself does not know.
         wrong = describe_wrong_reasons(self.reasons, None)
         if wrong is not None:

@@ -207,7 +207,7 @@ def test_what_cannot_be_used_is_named_and_the_rest_goes_on(
     (three / "broken.json").write_text("{")
     by_rule(models)
     ended = ask(hazardmill, *MODEL)
-    assert ended.code == 0 and "broken.json: the task is no JSON" in ended.err
+    assert ended.code == 0 and "broken.json: the task is not JSON" in ended.err
     assert ended.json["left_out"] == {"unread": 1} and ended.json["rows"] == 3
 
 

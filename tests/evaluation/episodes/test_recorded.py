@@ -113,7 +113,7 @@ def test_what_cannot_be_judged_is_named_and_the_rest_is_judged(hazardmill: Hazar
     assert ended.code == 0, ended.err
     assert "the episode nobody belongs to no task of the folder" in ended.err and "[call it by the name" in ended.err
     assert "traces.jsonl:6: the states of the episode fluid go back: 0 after 1" in ended.err
-    assert "the episode pollution#1 stands twice" in ended.err
+    assert "the episode pollution#1 occurs twice" in ended.err
     assert (ended.json["left_out_traces"], ended.json["rows"]) == (3, 2)
 
 
