@@ -69,7 +69,7 @@ def _listed(names: Iterable[str], separator: str = ", ") -> str:
 def _states(thing: SceneObject, now: ThingState) -> Iterator[str]:
     if now.place is not None:
         yield f"in or on {now.place}"
-    elif not thing.is_site and not now.held:
+    elif thing.is_movable and not now.held:
         yield "on the floor"
     if Property.OPENABLE in thing.properties:
         yield "open" if now.open else "closed"
