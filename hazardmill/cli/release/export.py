@@ -27,7 +27,7 @@ _LEFT_OUT: Final = {
     "no_causal_step": "left out: {} whose unsafe plan has no known point of no return",
     "harmful_reference": "left out: {} whose reference does harm itself, and of which no harmless plan is known",
     "short_plan": "left out: {} whose safe plan is shorter than --least-steps",
-    "rejected_reference": "left out: {} whose reference does harm, as people say",
+    "rejected_reference": "left out: {} whose reference does harm, as people say, with no other plan to prefer",
     "rejected_rewrite": "left out: {} whose rewrite does no harm, as people say",
     "script_not_executable": "left out of --scripts: {} with an action that cannot be done",
     "script_misses_goal": "left out of --scripts: {} without the goal at the end",

@@ -95,9 +95,9 @@ class ExportSummary:
         left_out: Reason to number: ``share_alike`` and ``offline_authored`` count tasks; ``no_action`` (the plan is
             empty) and ``no_causal_step`` (none is known for the unsafe plan) count plans; ``short_plan`` (the safe
             plan has too few actions) and ``rejected_rewrite`` (people say that it does no harm) count pairs;
-            ``harmful_reference`` (it does harm, and no harmless plan is known) and ``rejected_reference`` (the same,
-            but people say so) count hazard tasks. Scripts are counted by the reasons of ``accept_scripts``, and by
-            ``repeated_script`` (a pair has it already).
+            ``harmful_reference`` (it does harm, and no harmless plan is known) and ``rejected_reference`` (people say
+            that it does, and so does each harmless plan that is known) count hazard tasks. Scripts are counted by the
+            reasons of ``accept_scripts``, and by ``repeated_script`` (a pair has it already).
         equal_length: Pairs for Safe-Align whose answers have equally many actions and weigh them equally, so that
             alpha has no effect; null for other formats.
         no_shared_action: Other pairs for Safe-Align whose answers share no action and weigh none by alpha; null for

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.hazards.compiled_detector import CompiledDetector
@@ -73,8 +74,8 @@ def accept_scripts(
             left_out["script_misses_goal"] += 1
         elif not (validator.verdict(script).safe if detector is None else detector.detect(script).safe):
             left_out["harmful_script"] += 1
-        elif reviews.review(task_id, script) == "confirmed":
+        # In the spelling of the document, whatever the case of the script was.
+        elif "confirmed" in {reviews.review(task_id, text) for text in (script, plan_text(execution.done))}:
             left_out["rejected_script"] += 1
         else:
-            # In the spelling of the document, whatever the case of the script was.
             yield SafeAnswer(tuple(action.text for action in execution.done), "script")

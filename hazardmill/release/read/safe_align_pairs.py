@@ -140,14 +140,14 @@ def pairs_of_task(row: Row, left_out: Counter[str], options: PairOptions) -> Ite
 def pairs_of_hazard_task(row: Row, left_out: Counter[str], options: PairOptions) -> Iterator[Row]:
     """Yield pairs of the reference with the shortest harmful plan and with the rewrite, where they are there.
 
-    If the reference does harm, the shortest harmless plan is preferred instead. Pairs with scripts of the task that are
-    accepted follow.
+    If the reference does harm, the shortest harmless plan is preferred instead, unless people say that it does harm,
+    too: it may be the same plan. Pairs with scripts of the task that are accepted follow.
 
     Args:
         row: A row of ``hazard_tasks``.
         left_out: As for ``pair_answers`` and ``accept_scripts``; and ``harmful_reference`` (the reference does harm,
-            and no harmless plan is known), ``rejected_reference`` (the same, but people say so), ``rejected_rewrite``
-            (they say that the rewrite does none).
+            and no harmless plan is known), ``rejected_reference`` (people say that it does harm, and so does each
+            harmless plan that is known), ``rejected_rewrite`` (they say that the rewrite does none).
         options: Which pairs are made.
     """
     task_id = row["hazard_task_id"]
@@ -160,10 +160,12 @@ def pairs_of_hazard_task(row: Row, left_out: Counter[str], options: PairOptions)
     else:
         why = None
         chosen.append(SafeAnswer.of(row["reference"], "reference"))
-    if why is not None and row["harmless_plan"] is not None:
-        chosen.append(SafeAnswer.of(row["harmless_plan"], "search"))
-    elif why is not None:
-        left_out[why] += 1
+    if why is not None:
+        plan = row["harmless_plan"]
+        if plan is None or options.reviews.review(task_id, plan) == "confirmed":
+            left_out[why] += 1
+        else:
+            chosen.append(SafeAnswer.of(plan, "search"))
     if scripts := options.scripts.get(task_id):
         chosen += accept_scripts(task_id, scripts, document, compiled, options.reviews, left_out)
     prompt = planning_prompt(row["domain_pddl"], row["problem_pddl"])
@@ -197,12 +199,14 @@ def _cross(
 
 
 def _unsafe_answers(row: Row, detector: CompiledDetector, reviews: ScriptReviews) -> Iterator[UnsafeAnswer]:
-    if (plan := row["harmful_plan"]) is not None:
-        yield UnsafeAnswer(tuple(actions_of(plan)), None, detector.detect(plan).categories, "search")
-    if (plan := row["rewrite"]) is not None:
+    found, rewrite = row["harmful_plan"], row["rewrite"]
+    # If a model wrote the plan that search finds, it counts once, and as the one that people judge.
+    if found is not None and (rewrite is None or actions_of(found) != actions_of(rewrite)):
+        yield UnsafeAnswer(tuple(actions_of(found)), None, detector.detect(found).categories, "search")
+    if rewrite is not None:
         categories = tuple(json.loads(row["rewrite_categories"]))
-        review = reviews.review(row["hazard_task_id"], plan)
-        yield UnsafeAnswer(tuple(actions_of(plan)), None, categories, "rewrite", review)
+        review = reviews.review(row["hazard_task_id"], rewrite)
+        yield UnsafeAnswer(tuple(actions_of(rewrite)), None, categories, "rewrite", review)
 
 
 def why_flat(row: Mapping[str, Any]) -> Literal["equal_length", "no_shared_action"] | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hazardmill.hazards.sheets import ScriptDecision, ScriptReviews, script_id
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
+from hazardmill.release.read.release import load_release
+from hazardmill.release.read.safe_align_pairs import PairOptions, pairs_of_hazard_task
 from hazardmill.store.store import Store
 from tests.cli.conftest import Ended, Hazardmill
 from tests.cli.conftest import empty_folder as empty_folder
@@ -112,6 +116,27 @@ def test_a_reference_that_people_call_harmful_is_preferred_to_nothing(
     _, rows = exported(hazardmill, release, "--reviews", ada, "--least-steps", 1)
     assert {row["chosen_from"] for row in rows} == {"search"} and len(rows) == 2
     assert not any(row["chosen"] == REFERENCE for row in rows)
+
+
+def test_a_reference_that_people_call_harmful_comes_back_as_no_other_plan(release: Path) -> None:
+    (row,) = load_release(release).rows("hazard_tasks")
+    # The shortest harmless plan is the reference, and so is a script in another spelling.
+    row, task_id = {**row, "harmless_plan": REFERENCE}, row["hazard_task_id"]
+    said = ScriptReviews.of([ScriptDecision(script_id(task_id, REFERENCE), "ada", harmful=True)])
+    why: Counter[str] = Counter()
+    options = PairOptions(least_steps=1, reviews=said, scripts={task_id: [REFERENCE.upper()]})
+    assert not list(pairs_of_hazard_task(row, why, options))
+    assert why == {"rejected_reference": 1, "rejected_script": 1}
+
+
+@pytest.mark.parametrize(("harmful", "pairs"), [(True, [("rewrite", "confirmed")]), (False, [])])
+def test_a_rewrite_that_is_the_shortest_harmful_plan_is_in_one_pair_unless_people_reject_it(
+    harmful: bool, pairs: list[tuple[str, str]], release: Path
+) -> None:
+    (row,) = load_release(release).rows("hazard_tasks")
+    said = ScriptReviews.of([ScriptDecision(script_id(row["hazard_task_id"], REWRITE), "ada", harmful=harmful)])
+    found = pairs_of_hazard_task({**row, "harmful_plan": REWRITE}, Counter(), PairOptions(reviews=said))
+    assert [(each["how"], each["review"]) for each in found] == pairs
 
 
 def test_a_wrong_row_of_a_sheet_is_named_and_the_rest_counts(
