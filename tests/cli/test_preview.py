@@ -215,3 +215,14 @@ def test_the_first_dialogue_is_shown_turn_by_turn(hazardmill: Hazardmill, tempor
     ):
         assert shown in ended.out, shown
     assert "--keep" not in ended.out and nothing_is_left(temporary)
+
+
+@pytest.mark.parametrize("words", [("--batch",), ("--exchange", "files"), ("--budget-id", "team")])
+def test_a_preview_of_a_dialogue_asks_nothing_that_was_to_be_asked_otherwise(
+    words: tuple[str, ...], hazardmill: Hazardmill, temporary: Path, tmp_path: Path
+) -> None:
+    seeds = ("--seeds", plan(tmp_path).seeds)
+    with LlmServer(lambda _: "hm") as server:
+        ended = hazardmill("run", "acting", *seeds, "--preview", "--model", MODEL, "--api-base", server.address, *words)
+    assert ended.code == 2 and f"it cannot be combined with {words[0]} [leave out" in ended.err
+    assert not server.attempts

@@ -9,6 +9,7 @@ import click
 
 from hazardmill.cli.options import FiniteRange, json_option, store_option, wait_option
 from hazardmill.cli.run.options import acting_options
+from hazardmill.errors import UsageError
 from hazardmill.store.run_ids import new_run_id
 from hazardmill.store_access import open_store
 
@@ -117,6 +118,13 @@ def acting(
         raise click.UsageError("--estimate and --preview cannot be combined")
     values = read_given(given)
     if preview:
+        named = next((name for name in ("batch", "exchange", "budget_id") if values.get(name)), None)
+        if named is not None:
+            option = f"--{named.replace('_', '-')}"
+            raise UsageError(
+                f"--preview sends single requests and keeps nothing, so it cannot be combined with {option}",
+                remedy=f"leave out --preview or {option}",
+            )
         # Whatever the settings say: nobody would look for the answers to a batch again.
         values |= {"batch": False, "exchange": None, "budget_id": None}
     config, records = prepare_dialogues(load_settings(), plan, values, replay=replay)
