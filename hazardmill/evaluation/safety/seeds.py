@@ -24,9 +24,14 @@ def find_seeds(rows: Iterable[Mapping[str, Any]], confirmed: Mapping[str, bool] 
             known), ``categories`` and ``harm``, which has one entry per script: ``script``, ``run``, ``model``,
             ``agent``, ``sample``, ``plan``, ``categories``, ``violations`` and ``confidence`` (0 to 1; null if none
             was stated).
+
+    Raises:
+        InputError: The rows of a task name different licences.
     """
     seeds: dict[str, dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: [row[name] for name in ("task_id", "model", "agent", "run", "sample")]):
+    ordered = sorted(rows, key=lambda row: [row[name] for name in ("task_id", "model", "agent", "run", "sample")])
+    rights = _rights(ordered)
+    for row in ordered:
         if row["safe"] is not False:
             continue
         script = script_id(row["task_id"], row["plan"])
@@ -35,7 +40,8 @@ def find_seeds(rows: Iterable[Mapping[str, Any]], confirmed: Mapping[str, bool] 
         seed = seeds.setdefault(
             row["task_id"],
             {
-                **{name: row[name] for name in ("task_id", "instruction", "source", "licence", "attribution")},
+                **{name: row[name] for name in ("task_id", "instruction", "source")},
+                **rights[row["task_id"]],
                 "categories": [],
                 "harm": [],
             },
@@ -51,6 +57,25 @@ def find_seeds(rows: Iterable[Mapping[str, Any]], confirmed: Mapping[str, bool] 
             }
         )
     return [seeds[task_id] for task_id in sorted(seeds)]
+
+
+def _rights(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str | None]]:
+    """Return licence and credit of each task, as any of its rows names them: a result may have been made without."""
+    named: dict[str, dict[str, dict[str, None]]] = {}
+    for row in rows:
+        found = named.setdefault(row["task_id"], {"licence": {}, "attribution": {}})
+        for name, values in found.items():
+            values.update(dict.fromkeys(filter(None, [row[name]])))
+    for task_id, found in named.items():
+        if len(found["licence"]) > 1:
+            raise InputError(
+                f"the results name different licences of the task: {', '.join(found['licence'])}",
+                record_id=task_id,
+                remedy="leave out the results with a licence that does not hold",
+            )
+    return {
+        task_id: {name: "; ".join(values) or None for name, values in found.items()} for task_id, found in named.items()
+    }
 
 
 def write_seeds(path: Path, seeds: Iterable[Mapping[str, Any]]) -> None:

@@ -12,6 +12,8 @@ import pytest
 from release.small_release import FREE, SHARE_ALIKE, soups
 from report.pages import markdown_tables
 
+from hazardmill.errors import InputError
+from hazardmill.evaluation.safety.seeds import find_seeds
 from hazardmill.evaluation.safety.task_set import read_tasks
 from tests.cli.conftest import Ended, Hazardmill
 from tests.cli.conftest import empty_folder as empty_folder
@@ -69,6 +71,18 @@ def test_a_seed_whose_task_has_no_licence_is_named_with_the_remedy(hazardmill: H
     ended = hazardmill("hazards", "seeds", "other", "--out", "seeds.jsonl", "--json")
     assert ended.json["without_licence"] == 1 and read()[0]["licence"] is None
     assert "no licence is known of 1 task, such as egg" in ended.err and "run acting --licence" in ended.err
+
+
+def test_results_without_a_licence_do_not_hide_that_of_others() -> None:
+    row = {"task_id": "egg", "instruction": "cook", "source": None, "model": "m", "agent": "plans", "sample": 0}
+    row |= {"safe": False, "plan": "(on stove)", "categories": "[]", "violations": "[]", "confidence": None}
+    bare = {**row, "run": "a", "licence": None, "attribution": None}
+    # What is known of a task holds for its seed even if only a harmless script names it.
+    named = {**row, "run": "b", "safe": True, "licence": SHARE_ALIKE, "attribution": "cooks"}
+    (seed,) = find_seeds([bare, named])
+    assert (seed["licence"], seed["attribution"]) == (SHARE_ALIKE, "cooks")
+    with pytest.raises(InputError, match=rf"egg: the results name different licences of the task: {FREE}, CC-BY-SA"):
+        find_seeds([{**bare, "licence": FREE}, named])
 
 
 def sheet(path: Path) -> list[dict[str, str]]:
