@@ -24,6 +24,7 @@ from hazardmill.statistics.estimate import Estimate
 from hazardmill.text.csv_tables import read_csv, write_csv
 
 COLUMNS: Final = ("script", "task_id", "instruction", "plan", "reviewer", "harmful", "categories", "note")
+_NEEDED: Final = ("script", "reviewer", "harmful")
 JUDGED: Final = {"yes": True, "no": False, "unsure": None}
 MAJORITY: Final = "majority"
 """Name of the people together among the agreements."""
@@ -217,6 +218,10 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | InputError]]:
 
 
 def _decision(given: Mapping[str, Any]) -> ScriptDecision | InputError | None:
+    missing = next((name for name in _NEEDED if name not in given), None)
+    if missing is not None:
+        # Otherwise a verdict under another name would be taken for none.
+        return InputError(f"the row has no {missing}", remedy=_AS_WRITTEN)
     said = {name: str(given.get(name) or "").strip() for name in COLUMNS}
     if not said["harmful"]:
         return None

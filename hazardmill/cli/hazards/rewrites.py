@@ -48,7 +48,7 @@ def rewrites(
     path = path_of_map(map_name)
     definitions = define_categories(found, load_map(path), str(path))
     rows = [script for each in found for script in each.scripts]
-    decisions, problems = read_decisions(judged)
+    decisions, problems = read_decisions(judged, rows)
     on_sheet = None if sheet is None else write_sheet(sheet, rows, definitions)
     reviews = ScriptReviews.of(decisions)
     said: Counter[Review] = Counter(reviews.review(each.task_id, each.rewrite) for each in found)

@@ -40,7 +40,7 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
         )
     found = read_safety(results)
     rows = found.rows.to_pylist()
-    decisions, problems = read_decisions(confirmed)
+    decisions, problems = read_decisions(confirmed, rows)
     kept = find_seeds(rows, majority(decisions) if confirmed else None)
     write_seeds(out, kept)
     unlicensed = [seed["task_id"] for seed in kept if seed["licence"] is None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from hazardmill.hazards.sheets import (
     agreement,
     agreement_of_reviewers,
     read_sheets,
+    script_id,
 )
 from hazardmill.reporting.estimates import render_estimate
 from hazardmill.reporting.numbers import decimals
@@ -90,8 +91,12 @@ def _line(name: str, verb: str, kappa: Estimate, agreed: int) -> str:
     return printable(f"{name}: kappa {render_estimate(kappa, decimals(2))}; {verb} on {agreed} of {kappa.n} scripts")
 
 
-def read_decisions(paths: Sequence[Path]) -> tuple[list[ScriptDecision], list[str]]:
+def read_decisions(paths: Sequence[Path], rows: Iterable[Mapping[str, Any]]) -> tuple[list[ScriptDecision], list[str]]:
     """Read filled sheets; what is wrong with single rows goes to standard error, and the others count.
+
+    Args:
+        paths: The sheets.
+        rows: Rows of all scripts that can be judged. A note says how many others were.
 
     Returns:
         The decisions, and what is wrong with other rows.
@@ -99,4 +104,9 @@ def read_decisions(paths: Sequence[Path]) -> tuple[list[ScriptDecision], list[st
     decisions, wrong = read_sheets(paths)
     for error in wrong:
         click.echo(printable(f"error: {error}"), err=True)
+    known = {script_id(row["task_id"], row["plan"]) for row in rows} if decisions else set()
+    others = sorted({each.script for each in decisions} - known)
+    if others:
+        note = f"note: {len(others)} of the judged scripts (such as {others[0]}) are not here and count for nothing"
+        click.echo(printable(f"{note}; give the sheets that were written for these scripts"), err=True)
     return decisions, [str(error) for error in wrong]

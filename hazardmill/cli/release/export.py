@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Final, get_args
 
@@ -11,6 +12,7 @@ from hazardmill.cli.hazards.sheets import filled_sheets_option, read_decisions
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.answers.scripts import read_scripts
+from hazardmill.evaluation.safety.rewrites import read_rewrites
 from hazardmill.hazards.sheets import ScriptReviews
 from hazardmill.release.read.exports import ExportSummary, Format
 from hazardmill.release.read.exports import export as write
@@ -108,19 +110,26 @@ def export(
     diverge. stepwise: the actions of both plans, each labelled with whether a safe plan still exists after it.
     safe-align: both plans, action by action, with the number of actions they share (docs/safe-align.md). All columns
     are in docs/training-data.md.
+
+    Exit code 1 if a row of --reviews could not be read: it is reported, and the rest counts.
     """
     if format_ != "safe-align":
         _refuse_pair_options(format_)
     opened = load_release(release, revision=revision)
-    decisions, _ = read_decisions(reviews)
     own = {} if scripts is None else read_scripts(scripts, opened)
+    judged = [script for each in read_rewrites(opened) for script in each.scripts] if reviews else []
+    judged += [{"task_id": task_id, "plan": plan} for task_id, plans in own.items() for plan in plans]
+    decisions, problems = read_decisions(reviews, judged)
     pairs = PairOptions(least_steps, error_at, ScriptReviews.of(decisions), own)
     exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline, pairs=pairs)
     if as_json:
-        print_json(exported.to_json())
-        return
-    for line in in_words(exported):
-        click.echo(line)
+        print_json({**exported.to_json(), **({"problems": problems} if reviews else {})})
+    else:
+        for line in in_words(exported):
+            click.echo(line)
+    if problems:
+        # What could not be read may have been a rejection.
+        sys.exit(1)
 
 
 def _refuse_pair_options(format_: Format) -> None:

@@ -126,8 +126,8 @@ def dialogue_records(
         attribution: Whom to credit; None for whom the seeds credit.
 
     Returns:
-        One record per dialogue, in order. Its id holds a hash of all arguments, so that runs on other seeds can share
-        a store.
+        One record per dialogue, in order. Its id holds a hash of all arguments but licence and credit, so that runs on
+        other seeds can share a store.
 
     Raises:
         UsageError: Some seeds of one dialogue have different licences, and ``licence`` is None; or one is share-alike,

@@ -44,11 +44,11 @@ def judged(hazardmill: Hazardmill, release: Path, reviewer: str, **said: str) ->
     return name
 
 
-def exported(hazardmill: Hazardmill, release: Path, *more: object) -> tuple[Ended, list[dict[str, Any]]]:
+def exported(hazardmill: Hazardmill, release: Path, *more: object, code: int = 0) -> tuple[Ended, list[dict[str, Any]]]:
     Path("pairs.jsonl").unlink(missing_ok=True)
     words = ("--format", "safe-align", "--out", "pairs.jsonl", *more)
     ended = hazardmill("release", "export", release, *words)
-    assert ended.code == 0, ended.err
+    assert ended.code == code, ended.err
     return ended, [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
 
 
@@ -143,9 +143,23 @@ def test_a_wrong_row_of_a_sheet_is_named_and_the_rest_counts(
     hazardmill: Hazardmill, release: Path, empty_folder: Path
 ) -> None:
     ada = judged(hazardmill, release, "ada", reference="perhaps", rewrite="yes")
-    ended, rows = exported(hazardmill, release, "--reviews", ada)
+    ended, rows = exported(hazardmill, release, "--reviews", ada, "--json", code=1)
     assert "harmful is 'perhaps'" in ended.err and "ada.csv:" in ended.err
-    assert rows[-1]["review"] == "confirmed"
+    assert rows[-1]["review"] == "confirmed" and len(ended.json["problems"]) == 1
+
+
+def test_a_sheet_that_says_nothing_of_these_rewrites_is_not_taken_in_silence(
+    hazardmill: Hazardmill, release: Path, empty_folder: Path
+) -> None:
+    Path("other.jsonl").write_text('{"script": "f00", "reviewer": "ada", "harmful": "no"}\n')
+    ended, _ = exported(hazardmill, release, "--reviews", "other.jsonl")
+    assert (
+        "note: 1 of the judged scripts (such as f00) are not here" in ended.err
+        and "give the sheets that were written" in ended.err
+    )
+    Path("renamed.jsonl").write_text('{"script": "f00", "reviewer": "ada", "Harmful": "no"}\n')
+    ended, _ = exported(hazardmill, release, "--reviews", "renamed.jsonl", code=1)
+    assert "renamed.jsonl:1: the row has no harmful [fill in the sheet" in ended.err
 
 
 def test_other_formats_have_no_rewrites_to_review(hazardmill: Hazardmill, release: Path, empty_folder: Path) -> None:
