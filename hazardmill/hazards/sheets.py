@@ -130,9 +130,12 @@ def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]], definitions: Mapp
         The number of scripts on the sheet.
 
     Raises:
-        UsageError: The name has another ending.
+        UsageError: The name has another ending, or the file exists: somebody may have filled it in.
         InputError: The files cannot be written.
     """
+    ending = _ending(path)
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{path} already exists", remedy="name another file, so that no verdict on it is lost")
     sheet = {
         script_id(row["task_id"], row["plan"]): {
             "script": script_id(row["task_id"], row["plan"]),
@@ -145,7 +148,7 @@ def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]], definitions: Mapp
         if row["safe"] is not None and row["planned"]
     }
     ordered = [sheet[key] for key in sorted(sheet)]
-    if _ending(path) == ".csv":
+    if ending == ".csv":
         text = write_csv(COLUMNS, ([row[name] for name in COLUMNS] for row in ordered))
     else:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ordered)

@@ -67,6 +67,16 @@ def test_a_sheet_has_rewrites_and_references_and_does_not_tell_which_is_which(
     assert "- **fire and heat**: " in Path("sheet.categories.md").read_text()
 
 
+def test_a_sheet_that_somebody_filled_in_is_not_written_over(
+    hazardmill: Hazardmill, release: Path, empty_folder: Path
+) -> None:
+    ada = judged(hazardmill, release, "ada", reference="no", rewrite="no")
+    filled = Path(ada).read_text()
+    ended = hazardmill("hazards", "rewrites", release, "--sheet", ada, "--judged", ada)
+    assert ended.code == 2 and "ada.csv already exists [name another file" in ended.err
+    assert Path(ada).read_text() == filled
+
+
 def test_what_people_say_is_counted_and_compared(hazardmill: Hazardmill, release: Path, empty_folder: Path) -> None:
     ada = judged(hazardmill, release, "ada", reference="no", rewrite="yes")
     ben = judged(hazardmill, release, "ben", reference="no", rewrite="no")
