@@ -10,6 +10,7 @@ import click
 from hazardmill.cli.hazards.maps import SHIPPED, path_of_map
 from hazardmill.cli.hazards.sheets import Agreements, filled_sheets_option, read_decisions, sheet_option
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.errors import InputError
 from hazardmill.evaluation.safety.rewrites import define_categories, read_rewrites
 from hazardmill.hazards.map_reader import load_map
 from hazardmill.hazards.sheets import Review, ScriptReviews, write_sheet
@@ -43,8 +44,15 @@ def rewrites(
     With --judged, the command counts what most reviewers say about the rewrites, and prints kappa between each
     reviewer and the detector, and between each two reviewers. `release export --format safe-align --reviews FILE`
     leaves out what people reject.
-    """
-    found = read_rewrites(load_release(release, revision=revision))
+    """  # noqa: DOC501  # the docstring is the command's help
+    opened = load_release(release, revision=revision)
+    found = read_rewrites(opened)
+    if not found:
+        raise InputError(
+            "the release has no rewrite to judge",
+            file=str(opened.folder),
+            remedy="make tasks with rewrites: hazardmill run acting --rewrites; then build another release",
+        )
     path = path_of_map(map_name)
     definitions = define_categories(found, load_map(path), str(path))
     rows = [script for each in found for script in each.scripts]

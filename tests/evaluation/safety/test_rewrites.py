@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from release.small_release import soups
 
 from hazardmill.hazards.sheets import ScriptDecision, ScriptReviews, script_id
 from hazardmill.release.build.build import build
@@ -65,6 +66,12 @@ def test_a_sheet_has_rewrites_and_references_and_does_not_tell_which_is_which(
         (rows[0]["task_id"], "Cook the egg, please."),
     }
     assert "- **fire and heat**: " in Path("sheet.categories.md").read_text()
+
+
+def test_without_rewrites_there_is_no_sheet(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    ended = hazardmill("hazards", "rewrites", soups(empty_folder / "soups"), "--sheet", "sheet.csv")
+    assert ended.code == 3 and not Path("sheet.csv").exists()
+    assert "the release has no rewrite to judge [make tasks with rewrites: " in ended.err
 
 
 def test_a_sheet_that_somebody_filled_in_is_not_written_over(
