@@ -163,13 +163,14 @@ def _draw_svg(name: str, title: str, alt: str, height: float, paint: Callable[[A
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
         canvas = Canvas(figsize=(width, height), layout="constrained", facecolor=PAPER)
-        FigureCanvasSVG(canvas)
+        # Matplotlib does not type what it prints with. `savefig` would go through the whole figure once more.
+        svg: Any = FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()
         # On the figure, not on the axes: long names of rows would push a title of the axes to the right.
         canvas.suptitle(blank_unprintable(title), x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         paint(axes)
         buffer = io.StringIO()
-        canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        svg.print_svg(buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     # A single character that XML forbids would make the whole file unreadable, whoever let it through.
     written = "\n".join(map(blank_unprintable, buffer.getvalue().split("\n")))
     return _inline(written, name, alt, width, height)
