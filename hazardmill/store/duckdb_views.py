@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hazardmill.errors import StoreError
+from hazardmill.store.duckdb_instance import SHARED
 from hazardmill.store.files.fsync_io import remove, rename, sync_file
 from hazardmill.store.files.parts import first_gone
 from hazardmill.store.rows import TIME
@@ -36,6 +37,10 @@ PLACE_VARIABLE: Final = "hazardmill_store"
 """DuckDB variable that gives a lens file the current folder of its store, if the store was moved."""
 
 
+_SMALL: Final = 2**19
+"""Most bytes of all parts of a table that is read once, and not anew by each query."""
+
+
 def open_views(snapshot: Snapshot, tables: Collection[str] | None = None) -> DuckDBPyConnection:
     """Return an in-memory DuckDB connection with the views, including rows still in the journal.
 
@@ -49,23 +54,31 @@ def open_views(snapshot: Snapshot, tables: Collection[str] | None = None) -> Duc
     """
     import duckdb
 
-    connection = duckdb.connect()
+    return _open(duckdb.connect(), snapshot, tables, read_small=False)
+
+
+def _open(
+    connection: DuckDBPyConnection, snapshot: Snapshot, tables: Collection[str] | None, *, read_small: bool
+) -> DuckDBPyConnection:
     try:
         _create_parts_table(connection, snapshot)
-        add_views(connection, snapshot, tables)
+        add_views(connection, snapshot, tables, read_small=read_small)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def add_views(connection: DuckDBPyConnection, snapshot: Snapshot, tables: Collection[str] | None) -> None:
+def add_views(
+    connection: DuckDBPyConnection, snapshot: Snapshot, tables: Collection[str] | None, *, read_small: bool = False
+) -> None:
     """Create views on a connection that ``open_views`` returned without them.
 
     Args:
         connection: The connection.
         snapshot: The view of the store that the connection was opened for.
         tables: As in ``open_views``.
+        read_small: Whether to read small tables now. A query on a view opens each part several times.
 
     Raises:
         PartGone: A part no longer exists.
@@ -84,13 +97,24 @@ def add_views(connection: DuckDBPyConnection, snapshot: Snapshot, tables: Collec
             if pending.num_rows:
                 connection.register(_pending_name(table), pending)
             # Use literals only: DuckDB would otherwise evaluate thousands of expressions again at each query.
-            _create_view(connection, snapshot, table, lambda file: _literal(f"{folder}/{file}"), pending.num_rows > 0)
+            _create_view(
+                connection,
+                snapshot,
+                table,
+                lambda file: _literal(f"{folder}/{file}"),
+                pending=pending.num_rows > 0,
+                read=read_small and _bytes_of(snapshot, table) <= _SMALL,
+            )
     except duckdb.Error as error:
         raise _first_gone(snapshot) or StoreError(f"DuckDB cannot read it: {error}", file=root) from error
 
 
 def ask_views(
-    snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T], tables: Collection[str] | None = None
+    snapshot: Snapshot,
+    asking: Callable[[DuckDBPyConnection], T],
+    tables: Collection[str] | None = None,
+    *,
+    alone: bool = False,
 ) -> T:
     """Return what ``asking`` returns for a connection as of ``open_views``.
 
@@ -100,6 +124,7 @@ def ask_views(
         snapshot: The view of the store to show.
         asking: Runs queries on the connection.
         tables: As in ``open_views``.
+        alone: Whether the connection has a DuckDB instance of its own, because ``asking`` changes settings of it.
 
     Raises:
         duckdb.IOException: DuckDB cannot read a file, although every part exists.
@@ -110,7 +135,7 @@ def ask_views(
     """
     import duckdb
 
-    connection = open_views(snapshot, tables)
+    connection = open_views(snapshot, tables) if alone else _open(SHARED.connect(), snapshot, tables, read_small=True)
     try:
         # Left open because the result may be a cursor; the connection closes when it is garbage collected.
         return asking(connection)
@@ -149,9 +174,7 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
             connection.begin()
             _create_parts_table(connection, snapshot)
             for table in TABLES.values():
-                _create_view(
-                    connection, snapshot, table, lambda file: f"{folder} || {_literal(f'/{file}')}", pending=False
-                )
+                _create_view(connection, snapshot, table, lambda file: f"{folder} || {_literal(f'/{file}')}")
             connection.commit()
         sync_file(staged)
     except (duckdb.Error, OSError) as error:
@@ -185,12 +208,22 @@ def _create_parts_table(connection: DuckDBPyConnection, snapshot: Snapshot) -> N
         connection.execute(f"INSERT INTO parts SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
 
 
+def _bytes_of(snapshot: Snapshot, table: Table) -> int:
+    return sum(part.size for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name)
+
+
 def _create_view(
-    connection: DuckDBPyConnection, snapshot: Snapshot, table: Table, place: Callable[[str], str], pending: bool
+    connection: DuckDBPyConnection,
+    snapshot: Snapshot,
+    table: Table,
+    place: Callable[[str], str],
+    *,
+    pending: bool = False,
+    read: bool = False,
 ) -> None:
     """Create the views of a table; ``place`` returns the SQL expression for a file, given its path below the store."""
     ordered = _order_query(table, place, snapshot, pending)
-    connection.execute(f"CREATE VIEW {_ordered_name(table)} AS {ordered}")
+    connection.execute(f"CREATE {'TABLE' if read else 'VIEW'} {_ordered_name(table)} AS {ordered}")
     connection.execute(f"CREATE VIEW {_quote(table.name)} AS {_latest(table, table.key, _ordered_name(table))}")
     if table is TASKS:
         connection.execute(f"CREATE VIEW {LATEST_TASKS} AS {_latest(table, ['task_id'], _ordered_name(table))}")

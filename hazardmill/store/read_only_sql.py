@@ -80,7 +80,7 @@ def _ask(store: Store, sql: str, read: Callable[[DuckDBPyRelation], T]) -> T:
             _shut_in(connection, store.path)
             return read(connection.sql(sql))
 
-        return ask_views(snapshot, answer, tables=())
+        return ask_views(snapshot, answer, tables=(), alone=True)
 
     try:
         return store.read(ask)

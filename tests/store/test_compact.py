@@ -20,7 +20,7 @@ from hazardmill.errors import CorruptStore, PartGone, StoreError, StoreLocked
 from hazardmill.ingest.intake import RecordReader
 from hazardmill.quality import lint_items
 from hazardmill.report import folders, html, summary
-from hazardmill.store import Store, read_only_sql
+from hazardmill.store import Store, duckdb_views, read_only_sql
 from hazardmill.store.files import manifests
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import Lock
@@ -219,6 +219,23 @@ def test_a_reader_whose_parts_were_compacted_away_looks_again(
     assert found == read(filled)
 
 
+@pytest.fixture
+def read_by_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table is read as a large one: by each query, and not before the first."""
+    monkeypatch.setattr(duckdb_views, "_SMALL", -1)
+
+
+def test_a_small_table_is_read_before_it_is_asked_for(filled: Store) -> None:
+    def ask(views: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:
+        asked.append(Store(filled.path).compact())
+        return views.execute("SELECT record_id, drafts FROM outcomes ORDER BY ALL").fetchall()
+
+    asked: list[object] = []
+    assert filled.query(ask) == [("n:0", 4), ("n:1", 5)]
+    assert len(asked) == 1
+
+
+@pytest.mark.usefixtures("read_by_queries")
 @pytest.mark.parametrize("by_cursor", [False, True])
 def test_a_query_whose_parts_are_compacted_away_is_asked_again(filled: Store, by_cursor: bool) -> None:
     """Between connecting and asking; of a cursor that has given its first rows, also between these and the rest."""
@@ -242,6 +259,7 @@ def test_a_query_whose_parts_are_compacted_away_is_asked_again(filled: Store, by
     assert rows == [("n:0", 4), ("n:1", 5)]
 
 
+@pytest.mark.usefixtures("read_by_queries")
 def test_commands_that_query_ask_again_too(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with filled.writer("r0") as writer:
         writer.append_sync({"tasks": [row("tasks", run_id="r0", task_id=name) for name in ("t:1", "t:2", "t:3")]})
@@ -262,6 +280,7 @@ def test_commands_that_query_ask_again_too(filled: Store, monkeypatch: pytest.Mo
     assert [*names, *(task.name for task in tasks)] == ["t:1", "t:2", "t:3"]
 
 
+@pytest.mark.usefixtures("read_by_queries")
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
@@ -299,6 +318,7 @@ def after_a_compaction(store: Store, real: Callable) -> Callable:
     return called
 
 
+@pytest.mark.usefixtures("read_by_queries")
 def test_a_query_of_a_lost_part_or_with_a_fault_of_its_own_is_an_error_at_once(filled: Store) -> None:
     with pytest.raises(duckdb.BinderException, match="nothing"):
         filled.query(lambda views: views.execute("SELECT nothing FROM outcomes"))
