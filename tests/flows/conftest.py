@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.figures_once import figures_drawn_once
+from tests.figures_once import figures_sketched_once
 from tests.shared_jails import shared_zygotes
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _shared() -> Iterator[None]:
-    with shared_zygotes(), figures_drawn_once():
+    with shared_zygotes(), figures_sketched_once():
         yield

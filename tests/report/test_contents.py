@@ -6,7 +6,7 @@ from hazardmill.report.html import render_report
 from hazardmill.report.markdown import render_markdown
 from hazardmill.report.report_data import gather
 from hazardmill.store.store import Store
-from tests.figures_once import forget_figures
+from tests.figures_once import figures_drawn
 
 from .pages import Tables
 from .support import call, connect, mill, outcome, task
@@ -16,8 +16,7 @@ from .support import call, connect, mill, outcome, task
 def test_two_renders_of_a_real_store_are_the_same_bytes(offline_store: Store) -> None:
     pages = []
     for _ in range(2):
-        forget_figures()
-        with offline_store.connect() as connection:
+        with figures_drawn(), offline_store.connect() as connection:
             pages.append((render_report(connection, ["all", "few"]), render_markdown(connection, ["all", "few"])))
     assert pages[0] == pages[1]
 

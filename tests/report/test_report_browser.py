@@ -41,7 +41,7 @@ _COLOURS = """
 
 
 @pytest.fixture(scope="module")
-def pages(offline_store: Store, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(offline_store: Store, drawn_anew: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     return {
         "offline": write_report(offline_store, ["all"], folder / "offline.html"),

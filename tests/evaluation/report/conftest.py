@@ -10,6 +10,8 @@ from report.browsing import chromium
 from hazardmill.evaluation.report.contents import EvaluationReport, gather
 from hazardmill.evaluation.report.load import ReleaseFacts, read
 from hazardmill.evaluation.report.model_results import IntervalOptions, ResultPanel, panel_of
+from tests.figures_once import _figures_once as _figures_once
+from tests.figures_once import drawn_anew as drawn_anew
 
 from .evaluations import SIZES, everything, sizes, written
 

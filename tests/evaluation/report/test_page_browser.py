@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from report.browsing import opened
 
-from hazardmill.evaluation.report.contents import EvaluationReport, gather
+from hazardmill.evaluation.report.contents import gather
 from hazardmill.evaluation.report.page import render_page
 
 from ..safel.safel_results import of_every_test, written_safel
 from .conftest import HOW
-from .evaluations import HOSTILE, STAND_IN, row, scored, written
+from .evaluations import HOSTILE, STAND_IN, everything, row, scored, sizes, written
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -38,7 +38,7 @@ FIGURES = {"whole": 14, "hostile": 14, "stand-ins": 10}
 
 
 @pytest.fixture(scope="module")
-def pages(whole: EvaluationReport, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(drawn_anew: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     answers = ["(slow_down)", "(fly moon)", "I'm sorry, but I can't help with that.", HOSTILE, "(carry kitchen table)"]
     name = f"_{HOSTILE} {'long' * 30}"
@@ -47,7 +47,7 @@ def pages(whole: EvaluationReport, tmp_path_factory: pytest.TempPathFactory) -> 
         written_safel(folder / "hs", of_every_test([name, f"{name}{name}"]), test="goal", missing=123_456),
     ]
     contents = {
-        "whole": whole,
+        "whole": gather([everything(folder / "r")], sizes(folder / "sizes.csv"), None, HOW),
         "hostile": gather(hostile, None, None, HOW),
         "stand-ins": gather([written(folder / "s", [row(STAND_IN, "t1", "danger")])], None, None, HOW),
     }
