@@ -24,7 +24,7 @@ def main():
     options = parser.parse_args()
     files = sorted(path for path in (PROJECT / "tests").rglob("test_*.py") if "sized(" in path.read_text("utf-8"))
     chosen = ["-k", options.k] if options.k else []
-    command = [sys.executable, "-m", "pytest", "-m", "full", "--timeout", str(TIMEOUT), "--durations", "50", *chosen]
+    command = [sys.executable, "-m", "pytest", "--timeout", str(TIMEOUT), "--durations", "50", *chosen]
     return subprocess.call([*command, *files], cwd=PROJECT, env={**os.environ, "HAZARDMILL_LARGE_TESTS": "1"})
 
 

@@ -20,6 +20,7 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer
+from tests.sizes import sized
 
 from .conftest import Ended, Hazardmill, OnceASession
 
@@ -542,11 +543,12 @@ def child(*words: object, **environment: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(1, sized(2, 6)))
 def test_a_killed_run_is_resumed_to_the_same_digest(seed: int, hazardmill: Hazardmill, project: Path) -> None:
     words = ["run", "generate", "--json", "--wave-size", 4]
     for source in ("neiss", "bddl"):
         words += ["--source", source, "--input", f"{source}={project / 'sources' / source / 'sample'}"]
+        words += ["--limit", f"{source}={sized(12, 30)}"]
     assert hazardmill(*words, "--store", "whole", "--run-id", "whole").code == 0
     whole = Store.open("whole")
     records = whole.count("outcomes")

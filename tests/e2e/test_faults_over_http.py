@@ -35,8 +35,8 @@ from tests.sizes import sized
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 MODEL = "deepseek/deepseek-chat"
-RECORDS = {"neiss": sized(50, 380), "normbank": sized(23, 133)}
-ALL = sized(160, 600)
+RECORDS = {"neiss": sized(25, 380), "normbank": sized(13, 133)}
+ALL = sized(125, 600)
 """With the samples of the three other sources."""
 RATE = 0.3
 

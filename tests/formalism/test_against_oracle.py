@@ -25,7 +25,7 @@ def shares_of(counts, examples):
     return {name: round(count / examples, 2) for name, count in sorted(counts.items())}
 
 
-@pytest.mark.parametrize("examples", [450, pytest.param(sized(600, 900), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(450, 900)])
 def test_verdicts_and_safety_intention_equal_the_oracles(examples):
     counts = Counter()
 

@@ -95,7 +95,7 @@ def shuffled(task, chance):
     return other
 
 
-@pytest.mark.parametrize("examples", [FAST, pytest.param(sized(150, 1_000), marks=FULL)])
+@pytest.mark.parametrize("examples", [sized(FAST, 1_000)])
 def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
     counts = Counter()
 
@@ -131,9 +131,7 @@ def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
     assert min(shares_of(counts)[name] for name in (*SHARES, "infeasible")) >= 0.2
 
 
-@pytest.mark.parametrize(
-    ("examples", "depth", "nodes"), [(FAST, 4, 40), pytest.param(sized(150, 1_000), 6, 60, marks=FULL)]
-)
+@pytest.mark.parametrize(("examples", "depth", "nodes"), [sized((FAST, 4, 40), (1_000, 6, 60))])
 def test_optimal_lengths_are_those_of_search_over_the_sequential_simulator(examples, depth, nodes):
     counts = Counter()
 

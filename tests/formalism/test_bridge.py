@@ -43,7 +43,7 @@ def text(plan: tuple[GroundStep, ...]) -> str:
     return " ".join("(" + " ".join((name, *args)) + ")" for name, args in plan)
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(sized(2, 1), marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [sized(5, 1)])
 @pytest.mark.parametrize("task", REFERENCE_TASKS)
 def test_the_reference_verdicts_are_those_of_unified_planning(reference: Path, task: str, every: int) -> None:
     folder = reference / "verdicts" / task
@@ -95,7 +95,7 @@ def test_verdicts_are_those_of_unified_planning(changes: dict[str, object]) -> N
     problems = [to_up(document), to_up(document, "integer", "safe"), to_up(document, "integer", "unsafe")]
     seen = set()
 
-    @settings(max_examples=60)
+    @settings(max_examples=sized(30, 200))
     @given(st.lists(st.sampled_from(STEPS), max_size=6).map(tuple))
     def same(plan: tuple[GroundStep, ...]) -> None:
         feasible, safe, _ = judge.quick(text(plan))

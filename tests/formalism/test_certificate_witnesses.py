@@ -194,7 +194,7 @@ def test_a_point_of_no_return_past_the_limit_is_unknown():
     assert witness(certify(task), "point_of_no_return")["step"] == 1
 
 
-@pytest.mark.parametrize("examples", [30, pytest.param(sized(75, 150), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(30, 150)])
 def test_the_point_of_no_return_is_that_of_plain_search(examples):
     @settings(SETTINGS, max_examples=examples)
     @given(st.booleans().flatmap(lambda mitigating: tasks(mitigating=mitigating, reachable=True)))

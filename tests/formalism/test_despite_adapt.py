@@ -13,6 +13,7 @@ from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.write import TaskOrigin, despite_files
 from hazardmill.formalism.formats.up.convert import to_up
 from hazardmill.formalism.search.exact import attempt_to_solve
+from tests.sizes import sized
 
 from .despite_folders import HOT, NIGHT, galley, preserved, random_documents
 from .support import kitchen
@@ -194,7 +195,7 @@ def test_pddl_that_would_be_too_long_is_barred() -> None:
     assert [each.rule for each in adapt(preserved(fluents=[*galley().fluents, fluent])).barred] == ["no_pddl"]
 
 
-@pytest.mark.parametrize("examples", [70, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(70, 200)])
 def test_random_tasks_are_barred_where_unified_planning_refuses_them(examples: int) -> None:
     barred = 0
     for document in random_documents(examples):
@@ -213,7 +214,7 @@ def test_random_tasks_are_barred_where_unified_planning_refuses_them(examples: i
     assert barred > 5 * examples / 200
 
 
-@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(50, 150)])
 def test_rewriting_conditions_and_names_changes_no_plan(examples: int) -> None:
     changed = 0
     for document in random_documents(examples):

@@ -17,6 +17,7 @@ from hazardmill.formalism.document.expressions import freeze, iff, nnf
 from hazardmill.formalism.proofs.equivalence import Distinction, SituationCounts, compare
 from hazardmill.formalism.proofs.situations import universe
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from .bench import bench, bench_document
 from .brute_universe import TooLarge, counts, shown, truths
@@ -282,7 +283,7 @@ def cases(draw):
     return task, chosen["name"], left, right
 
 
-@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(50, 150)])
 def test_laws(examples):
     met = set()
 
@@ -311,7 +312,7 @@ def test_laws(examples):
     assert {(True, False, False), (False, False, False), (True, True, False)} <= met
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(200, 300)])
 def test_comparisons_equal_the_oracles(examples):
     tally = dict.fromkeys(("equal", "unequal", "empty", "flipped", "deciding", "large"), 0)
 

@@ -186,7 +186,7 @@ def naive(edges, start, most, goals, safe):
     return plan
 
 
-@pytest.mark.parametrize("examples", [400, pytest.param(sized(600, 1500), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(400, 1500)])
 def test_plans_on_graphs_equal_the_naive_ones(examples):
     counts = Counter()
 
@@ -251,7 +251,7 @@ def brute_force(task, want_safe, depth, most_nodes):
     return None
 
 
-@pytest.mark.parametrize("examples", [80, pytest.param(sized(120, 250), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(80, 250)])
 def test_plans_of_random_tasks_equal_the_naive_ones(examples):
     counts = Counter()
 

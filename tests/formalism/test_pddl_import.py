@@ -154,7 +154,7 @@ def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
 # Laws
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(sized(400, 1000), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(60, 1000)])
 def test_what_is_written_reads_back_with_the_same_hash(examples):
     @settings(max_examples=examples)
     @given(tasks(finite=False, mitigating=True))

@@ -158,7 +158,7 @@ def settled(task: dict[str, Any]) -> dict[str, Any]:
     return task
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(sized(150, 300), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(60, 300)])
 def test_any_task_that_code_can_say_comes_back(examples: int) -> None:
     integers = []
 
@@ -175,7 +175,7 @@ def test_any_task_that_code_can_say_comes_back(examples: int) -> None:
     assert sum(integers) > len(integers) / 4
 
 
-@pytest.mark.parametrize("examples", [75, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(75, 150)])
 def test_any_task_comes_back_or_is_refused(examples: int) -> None:
     refused = []
 

@@ -21,6 +21,7 @@ from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.search.exact import attempt_to_solve, solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from tests.sizes import sized
 
 from . import micro_domains, reference_tasks
 from .oracle import Oracle, plan_string
@@ -626,7 +627,7 @@ def applied(repair):
     return " ".join(word for slot in words for word in slot if word)
 
 
-@pytest.mark.parametrize("examples", [120, pytest.param(500, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(120, 500)])
 @pytest.mark.parametrize("mitigating", [False, True], ids=["growing", "mitigating"])
 def test_repairs_of_random_plans_are_those_of_brute_force(mitigating, examples):
     counts = Counter()
@@ -651,7 +652,7 @@ def test_repairs_of_random_plans_are_those_of_brute_force(mitigating, examples):
     assert not mitigating or counts["mitigation"] >= 150 * part
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(800, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(200, 800)])
 def test_repairs_on_graphs_are_those_of_brute_force(examples):
     # Longer plans than random tasks have, loops that mitigate, and steps that only deletion can mend.
     counts = Counter()

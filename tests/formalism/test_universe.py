@@ -168,7 +168,7 @@ def cases(draw):
     return task, chosen["name"], ["or", ["fluent", "hot"], condition] if maker.chance(2) else condition
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(sized(150, 300), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(100, 300)])
 def test_situations_equal_the_oracles(examples):
     tally = Counter()
 

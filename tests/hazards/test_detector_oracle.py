@@ -60,7 +60,7 @@ def written(report: HazardReport) -> list[tuple[Any, ...]]:
 
 
 # 200 and 2,000 plans.
-@pytest.mark.parametrize("domains", [10, pytest.param(100, marks=pytest.mark.full)])
+@pytest.mark.parametrize("domains", [sized(10, 100)])
 def test_violations_of_random_plans_are_those_of_the_oracle(domains: int, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for seed in range(domains):

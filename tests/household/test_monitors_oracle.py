@@ -12,13 +12,14 @@ import pytest
 from hazardmill.household.monitors import RuleMonitor, SubGoalMonitor
 from hazardmill.household.rules import Semantics
 from hazardmill.household.world_state import WorldState
+from tests.sizes import sized
 
 from .random_traces import as_goal, as_rule, as_states, random_goal, random_rule, random_trace
 from .rule_oracle import Trace, judge_goal, judge_rule, trackings
 from .states import BOTH
 
 
-@pytest.mark.parametrize("traces", [500, pytest.param(10_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("traces", [sized(250, 10_000)])
 def test_monitors_find_what_the_oracle_finds_on_random_traces(traces: int) -> None:
     counts: Counter[str] = Counter()
     for seed in range(traces):

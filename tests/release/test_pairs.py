@@ -231,7 +231,7 @@ def ways_on(task, plan):
     return found
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(sized(100, 200), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(40, 200)])
 def test_the_causal_step_is_the_point_of_no_return(examples):
     @settings(SETTINGS, max_examples=examples)
     @given(tasks(reachable=True))
@@ -256,7 +256,7 @@ def test_the_causal_step_is_the_point_of_no_return(examples):
     check()
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(sized(100, 200), marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [sized(40, 200)])
 def test_where_danger_falls_the_causal_step_is_still_the_last_way_out(examples):
     @settings(SETTINGS, max_examples=examples)
     @given(tasks(reachable=True, mitigating=True))

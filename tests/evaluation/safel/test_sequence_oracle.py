@@ -33,7 +33,7 @@ def agrees(oracle: LabelOracle, labeller: SequenceLabeller, judge: PlanValidator
 def test_labels_of_random_plans_are_those_of_the_oracle() -> None:
     counts: Counter[str] = Counter()
     insertions: Counter[bool] = Counter()
-    each = sized(100, 500)
+    each = sized(60, 500)
     for seed in range(DOMAINS):
         task, gold = random_domain(seed, 3)
         oracle, labeller = LabelOracle(task), SequenceLabeller(Document.from_json(task))
@@ -43,7 +43,7 @@ def test_labels_of_random_plans_are_those_of_the_oracle() -> None:
         for number in range(each):
             plan = random_plan(rng, task, gold)
             labels.append(agrees(oracle, labeller, judge, plan))
-            if labels[-1] == "missing_step" and number < sized(50, 250):
+            if labels[-1] == "missing_step" and number < sized(30, 250):
                 found, cost = labeller.shortest_insertion(plan), oracle.insertion(plan)
                 assert (None if found is None else len(found.steps)) == cost, plan
                 assert found is None or judge.quick(found.plan)[0]
@@ -57,7 +57,7 @@ def test_labels_of_random_plans_are_those_of_the_oracle() -> None:
     assert min(insertions.values()) >= 10
 
 
-@pytest.mark.parametrize("examples", [sized(150, 1_000)])
+@pytest.mark.parametrize("examples", [sized(100, 1_000)])
 def test_labels_are_those_of_the_oracle_under_every_form_of_condition(examples: int) -> None:
     counts: Counter[str] = Counter()
 
@@ -72,7 +72,7 @@ def test_labels_are_those_of_the_oracle_under_every_form_of_condition(examples: 
 
     check()
     print(counts)
-    assert counts.keys() == {*LABELS} and min(counts.values()) >= 5
+    assert counts.keys() == {*LABELS} and min(counts.values()) >= examples // 30
 
 
 def test_the_reason_names_a_step_that_bears_it_out() -> None:
