@@ -46,7 +46,7 @@ test: dev engines
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not full"
 
 test-full: dev engines validators
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m full
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m full
 
 # Validators that cannot live beside our own packages: cffconvert wants a jsonschema of before 4.
 validators: $(VENV)/cffconvert/.installed

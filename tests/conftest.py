@@ -87,6 +87,8 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Raise the timeouts of single tests as pytest's own was raised; leave out what needs reference data."""
     patience = float(os.environ[TIMEOUT]) / float(config.getini("timeout"))
+    if config.option.markexpr == "full":
+        _begin_with_long_modules(items)
     texts: dict[Path, str] = {}
     for item in items:
         if item.get_closest_marker("full") is not None:
@@ -102,6 +104,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in set(out)]
+
+
+def _begin_with_long_modules(items: list[pytest.Item]) -> None:
+    """Put the modules first that allow their tests most time: one begun last would leave all workers but one idle."""
+    longest: dict[Path, float] = {}
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        allowed = 0.0 if marker is None else float(marker.args[0])
+        longest[item.path] = max(longest.get(item.path, 0.0), allowed)
+    items.sort(key=lambda item: -longest[item.path])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

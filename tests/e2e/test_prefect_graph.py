@@ -333,8 +333,7 @@ def test_a_large_run_has_a_box_per_stage_and_few_enough_arrows(
     assert len(graph.arrows) <= graph.counted < ARROWS_SHOWN
 
 
-@pytest.mark.parametrize("ui", UIS)
-@pytest.mark.parametrize("run", LARGE)
+@pytest.mark.parametrize(("run", "ui"), list(zip(LARGE, UIS, strict=True)))
 def test_every_box_and_arrow_is_drawn(
     browser: Browser, prefect: Prefect, flow_runs: dict[str, str], run: str, ui: str
 ) -> None:

@@ -51,8 +51,7 @@ def pages(offline_store: Store, drawn_anew: None, tmp_path_factory: pytest.TempP
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 @pytest.mark.parametrize("kind", ["offline", "mill", "empty"])
 def test_figures_are_seen_whole_and_nothing_is_complained_of(
     kind: str, width: int, scheme: Literal["light", "dark"], pages: dict[str, Path], browser: Browser

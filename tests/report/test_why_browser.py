@@ -25,8 +25,7 @@ def page(why_store: Store, tmp_path: Path) -> Path:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_both_plans_are_seen_and_nothing_is_complained_of(
     width: int, scheme: Literal["light", "dark"], page: Path, browser: Browser
 ) -> None:

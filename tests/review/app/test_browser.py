@@ -497,8 +497,7 @@ def check_page(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/review-{name}.png")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_pages_can_be_used_by_everybody(browser, standing, width, scheme):
     server = standing[0]
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, has_touch=width < 500)
