@@ -29,7 +29,6 @@ from .up_model import UpTask
 MODES = ("transient", "persistent")
 SHARES = ("solvable", "dangerous", "conditional", "integers", "two entries", "negative increments")
 FAST = 40
-FULL = [pytest.mark.full, pytest.mark.timeout(1500)]
 
 
 def count_features(counts, task):

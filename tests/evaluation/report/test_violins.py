@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hazardmill.evaluation.report.violins import difficulty_violins
@@ -47,3 +49,8 @@ def test_without_a_difficulty_it_says_so(panel_from: PanelOf) -> None:
 def test_every_size_is_drawn(panel_from: PanelOf, tasks: int) -> None:
     figure = difficulty_violins(panel_from(crowd(tasks)))
     assert f"n = {tasks} task" in figure.title and "actions" in figure.svg and "answers (%)" in figure.svg
+
+
+def test_only_shares_have_an_axis_up_to_a_hundred(panel_from: PanelOf) -> None:
+    figure = difficulty_violins(panel_from(crowd(90)))
+    assert re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg).count("100") == 1
