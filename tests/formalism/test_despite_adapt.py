@@ -175,6 +175,7 @@ def test_all_reasons_are_given() -> None:
     ("effects", "rule"),
     [
         ([Effect("assign", ("fluent", "left"), 11)], "value_out_of_bounds"),
+        ([Effect("assign", ("fluent", "left"), ("+", 6, 5))], "value_out_of_bounds"),
         ([Effect("increase", ("fluent", "left"), ("-", -1, ("fluent", "left")))], "value_out_of_bounds"),
         ([Effect("assign", ("fluent", "left"), 1), Effect("assign", ("fluent", "left"), 2)], "assigns_meet"),
         ([Effect("assign", ("fluent", "left"), 1), Effect("decrease", ("fluent", "left"), 1)], "assigns_meet"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import duckdb
 import pytest
@@ -50,7 +51,10 @@ def test_a_forked_process_begins_anew(shared: SharedInstance) -> None:
     before = shared.connect()
     before.execute("CREATE TABLE tasks AS SELECT 1")
     number = before.execute("SELECT current_database()").fetchall()
+    inherited = weakref.ref(shared._instance)
     shared.forget()
+    gc.collect()
+    assert inherited() is not None, "to close it would wait for threads that the process does not have"
     # The memory of another instance; databases keep their numbers, so that none of the old ones is detached here.
     assert databases(shared) != number
     assert before.execute("FROM tasks").fetchall() == [(1,)]
