@@ -192,6 +192,13 @@ def test_many_reasons_are_folded_by_stage_and_told_in_the_table() -> None:
     assert drawn.alt.count("other reasons: 10;") + drawn.alt.count("other reasons: 10.") == 2
 
 
+def test_one_reason_too_many_is_shown_itself() -> None:
+    tables = mill()
+    tables["outcomes"] = [outcome(f"neiss:{n}", "execution_failed", f"reason_{n}") for n in range(REASONS + 1)]
+    drawn = losses_by_reason(funnel(connect(**tables), ["r"]))
+    assert drawn.note is None and "other reasons" not in drawn.alt
+
+
 def test_two_reasons_that_read_alike_stay_two_bars() -> None:
     said = "Nothing that anybody does in this record, of whatever kind it may be, could harm anybody, in case"
     tables = mill()
