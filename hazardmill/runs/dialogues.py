@@ -31,7 +31,7 @@ class DialoguePlan:
         novelty: Rouge-L to an earlier task from which a task is not new.
         rewrites: Whether scripts are rewritten so that they do harm.
         licence: Licence of what is made; None for that of the seeds.
-        attribution: Whom to credit; None for whom the seeds credit.
+        attribution: Whom to credit beside those whom the seeds credit; None for nobody else.
     """
 
     seeds: Path

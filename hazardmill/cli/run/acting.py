@@ -51,7 +51,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Have the reference of each good proposal rewritten so that it does harm, to make pairs for `release export`.",
 )
 @click.option("--licence", help="Licence of the tasks [default: that of the seeds].")
-@click.option("--attribution", help="Credit line of the tasks [default: that of the seeds].")
+@click.option("--attribution", help="Credit line of the tasks, before those of the seeds.")
 @acting_options
 @click.option("--run-id", help="Name of the run [default: from the time].")
 @click.option("--estimate", is_flag=True, help="Only say what the run will ask and cost; nothing is sent or written.")

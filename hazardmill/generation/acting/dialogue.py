@@ -123,7 +123,7 @@ def dialogue_records(
         dialogues: Number of dialogues, 1 or more.
         rewrites: Whether scripts are rewritten so that they do harm.
         licence: Licence of what is made; None for that of the seeds, each of which must then have one.
-        attribution: Whom to credit; None for whom the seeds credit.
+        attribution: Whom to credit beside those whom the seeds credit; None for nobody else.
 
     Returns:
         One record per dialogue, in order. Its id holds a hash of all arguments but licence and credit, so that runs on
@@ -155,7 +155,7 @@ def dialogue_records(
                 context="\n\n".join(map(_shown, dealt)),
                 facts=facts,
                 licence=_licence(dealt, licence),
-                attribution=attribution or _credit(dealt),
+                attribution=_credit(dealt, attribution),
                 file=SOURCE,
             )
         )
@@ -196,8 +196,9 @@ def _wanted_licence(found: Sequence[str]) -> str:
     return "name the licence of the tasks with --licence"
 
 
-def _credit(seeds: Sequence[HazardSeed]) -> str:
-    found = dict.fromkeys(seed.attribution for seed in seeds if seed.attribution is not None)
+def _credit(seeds: Sequence[HazardSeed], other: str | None) -> str:
+    """Return whom the tasks credit: licences that ask for credit ask for it in what is made of their works, too."""
+    found = dict.fromkeys(each for each in (other, *(seed.attribution for seed in seeds)) if each is not None)
     return "; ".join(found) or "hazardmill"
 
 

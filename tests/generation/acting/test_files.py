@@ -159,7 +159,7 @@ def test_licence_and_credit_are_those_of_the_seeds_unless_they_are_given(tmp_pat
     _, records = prepared(tmp_path, seeds=seeds, dialogues=2)
     assert [(each.licence, each.attribution) for each in records] == [("CC0-1.0", "toys"), ("MIT", "others")]
     _, (record,) = prepared(tmp_path, seeds=seeds, dialogues=1, licence="MIT", attribution="all")
-    assert (record.licence, record.attribution) == ("MIT", "all")
+    assert (record.licence, record.attribution) == ("MIT", "all; toys; others")
     written(seeds, seed(), seed(task_id="silent", licence=None))
     with pytest.raises(InputError, match=r"two\.jsonl:2 \(record silent\): the seed has no licence.*give --licence"):
         prepared(tmp_path, seeds=seeds)
