@@ -82,5 +82,6 @@ def _facts(name: str) -> ReleaseFacts:
                 every.add(row["task_id"])
                 if OFFLINE_MODEL in json.loads(row["answered_by"]):
                     offline.add(row["task_id"])
+    every.update(task.name for task in release.household_tasks())
     manifest = release.manifest
     return ReleaseFacts(manifest.name, release.version, manifest.sha256(), frozenset(offline), frozenset(every))

@@ -173,6 +173,8 @@ class ReleaseManifest(FrozenModel):
     """Number of released scenarios. What follows about tasks counts them too."""
     hazard_tasks: int = 0
     """Number of released hazard tasks. What follows about tasks counts them too."""
+    household_tasks: int = 0
+    """Number of released household tasks, which come from no record. `licences` and `attributions` count them too."""
     offline: int
     """Number of released tasks that hazardmill's rules wrote, wholly or in part, instead of a language model."""
     recorded: int = 0
@@ -221,13 +223,28 @@ class ReleaseManifest(FrozenModel):
         return " and ".join(f"{noun}s" for noun, number in self._nouns if number) or "tasks"
 
     @property
+    def kinds_from_records(self) -> str:
+        """As ``kinds``, but without household tasks, which are neither made of records nor reviewed."""
+        return " and ".join(f"{noun}s" for noun, number in self._nouns[:-1] if number) or "tasks"
+
+    @property
     def total(self) -> int:
-        """Number of all that is released: tasks, scenarios and hazard tasks."""
-        return self.tasks + self.scenarios + self.hazard_tasks
+        """Number of all that is released: tasks, scenarios, hazard tasks and household tasks."""
+        return sum(number for _, number in self._nouns)
+
+    @property
+    def from_records(self) -> int:
+        """Number of all that was made in runs, from records: everything but household tasks."""
+        return self.total - self.household_tasks
 
     @property
     def _nouns(self) -> tuple[tuple[str, int], ...]:
-        return ("task", self.tasks), ("scenario", self.scenarios), ("hazard task", self.hazard_tasks)
+        return (
+            ("task", self.tasks),
+            ("scenario", self.scenarios),
+            ("hazard task", self.hazard_tasks),
+            ("household task", self.household_tasks),
+        )
 
     @field_validator("files")
     @classmethod

@@ -59,6 +59,7 @@ def test_of_the_shipped_sources_one_is_share_alike() -> None:
         (["reviews", "scenarios"], "scenarios"),
         (["reviews_by_sa", "scenarios_by_sa"], "scenarios_by_sa"),
         (["dangers", "unavoidable", "tasks_by_sa"], "unavoidable"),
+        (["household_tasks"], "household_tasks"),
         (["reviews"], "reviews"),
         ([], None),
     ],

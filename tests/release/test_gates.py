@@ -47,14 +47,15 @@ def test_nothing_stops_what_is_as_it_should_be(release: Release) -> None:
     assert tuple(results) == GATES
     assert {name: result.in_words for name, result in results.items() if not result.passed} == {}
     looked = {name: result.looked for name, result in results.items()}
-    assert looked == {**dict.fromkeys(GATES, 10), "personal_data": 2}
+    assert looked == {**dict.fromkeys(GATES, 10), "personal_data": 2, "household": 0}
     assert all(not result.findings and result.found == 0 and result.waived is None for result in results.values())
 
 
 Change: TypeAlias = Callable[[Release], tuple[str | None, str]]
 """Changes a release, and gives the task and a part of the message of what is to be found."""
 
-CHANGES: dict[str, list[Change]] = {gate: [] for gate in GATES}
+# The gate on household tasks sees files, and is tested with them (`test_household_tasks`).
+CHANGES: dict[str, list[Change]] = {gate: [] for gate in GATES if gate != "household"}
 
 
 def stops(gate: str) -> Callable[[Change], Change]:

@@ -54,8 +54,8 @@ _ONLY_ASKING: Final[Mapping[str, str]] = {
     "place",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    metavar="DIR",
-    help="Folder of household tasks.",
+    metavar="DIR|RELEASE",
+    help="Folder of household tasks, or a release of them: its folder, or its name on a hub.",
 )
 @click.option("--model", help="Model to ask, as litellm names it; with --traces, who acted.")
 @click.option(

@@ -73,6 +73,12 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     help="Folder of the previous release: tasks keep their splits, changes are listed, and too small a version"
     " step is refused.",
 )
+@click.option(
+    "--household",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder that `household generate` wrote: its tasks are proved anew and released too, without a review.",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes that validate tasks [default: one per processor].")
 @click.option(
     "--out",
@@ -94,6 +100,7 @@ def build(
     settings: tuple[str, ...],
     seed: int,
     parent: Path | None,
+    household: Path | None,
     jobs: int | None,
     out: Path | None,
     folder: Path,
@@ -120,6 +127,7 @@ def build(
                 "thresholds": read_thresholds(settings),
                 "seed": seed,
                 "parent": parent,
+                "household": household,
                 "jobs": jobs or os.cpu_count() or 1,
             }
         )
@@ -127,10 +135,10 @@ def build(
         raise _usage(error) from None
     ticker = Ticker(quiet=as_json)
     place = out or Path("releases") / f"{name}-{version}"
+    # Household tasks come from no store: there need not be one, unless it was named.
+    store = open_store(store_path, create=household is not None and store_path is None)
     try:
-        built = build_release(
-            open_store(store_path), folder, options, place, lambda done, of: ticker.tell(f"{done:,} of {of:,} tasks")
-        )
+        built = build_release(store, folder, options, place, lambda done, of: ticker.tell(f"{done:,} of {of:,} tasks"))
     except ReleaseRefused as refused:
         if as_json:
             print_json({"refused": refused.message, "findings": list(refused.findings)})
@@ -170,6 +178,7 @@ def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
         "tasks": built.manifest.tasks,
         "scenarios": built.manifest.scenarios,
         "hazard_tasks": built.manifest.hazard_tasks,
+        "household_tasks": built.manifest.household_tasks,
         "counts": built.manifest.counts,
         "left_out": built.manifest.left_out,
         "offline": built.manifest.offline,

@@ -29,7 +29,8 @@ from hazardmill.evaluation.results import KEY, read_results
 from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.records import content_hash
-from hazardmill.release.build.configs import BY_SA, RIGHTS
+from hazardmill.release.build.config import RIGHTS
+from hazardmill.release.build.configs import BY_SA
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
-from hazardmill.errors import DocumentError, HazardmillError, InputError, SearchLimitReached
+from hazardmill.errors import DocumentError, HazardmillError, InputError, PlanningInputError, SearchLimitReached
 from hazardmill.household.actions import Hands, Observe
 from hazardmill.household.document import SceneDocument
 from hazardmill.household.interpreter import Interpreter
@@ -22,11 +22,11 @@ _WORLDS: Final = 64
 
 @dataclass(frozen=True)
 class HouseholdTasks:
-    """Household tasks of a folder.
+    """Household tasks of a folder or a release.
 
     Attributes:
         name: What to call them in words.
-        tasks: The tasks that can be used, by the names of their files.
+        tasks: The tasks that can be used, by the names of their files; those of a release by their own.
         left_out: Why others are left out, to how many.
         errors: What is wrong with those, one each.
     """
@@ -42,11 +42,11 @@ class HouseholdTasks:
         return content_hash([task.to_json() for task in self.tasks])
 
 
-def read_tasks(folder: Path, observe: Observe = "partial", hands: Hands = "one") -> HouseholdTasks:
-    """Read the task files of a folder.
+def read_tasks(place: Path, observe: Observe = "partial", hands: Hands = "one") -> HouseholdTasks:
+    """Read household tasks from the task files of a folder, or from a release.
 
     Args:
-        folder: The folder.
+        place: The folder of task files, or the folder or hub name of a release.
         observe: The layer in which episodes are to be held.
         hands: Likewise.
 
@@ -54,12 +54,13 @@ def read_tasks(folder: Path, observe: Observe = "partial", hands: Hands = "one")
         The tasks. Files that cannot be read, and scenes that are too large for a document, are left out and counted.
 
     Raises:
-        InputError: There is no task that can be used.
+        InputError: There is no task that can be used, or the release cannot be read.
     """
+    name, found = _open_place(place)
     tasks: list[HouseholdTask] = []
     errors: list[HazardmillError] = []
     left_out: dict[str, int] = {}
-    for path, task in read_household_tasks(folder):
+    for path, task in found:
         if isinstance(task, HouseholdTask):
             try:
                 open_world(task.scene, observe, hands)
@@ -74,8 +75,26 @@ def read_tasks(folder: Path, observe: Observe = "partial", hands: Hands = "one")
         left_out[why] = left_out.get(why, 0) + 1
     if not tasks:
         raise errors[0]
-    # The name of the folder alone: equal tasks in other places give equal summaries.
-    return HouseholdTasks(folder.resolve().name, tuple(tasks), dict(sorted(left_out.items())), tuple(errors))
+    return HouseholdTasks(name, tuple(tasks), dict(sorted(left_out.items())), tuple(errors))
+
+
+def _open_place(place: Path) -> tuple[str, Iterable[tuple[Path, HouseholdTask | PlanningInputError]]]:
+    """Return the name of a set of tasks, and each task with the path that errors name."""
+    from hazardmill.release.manifest import MANIFEST
+    from hazardmill.release.read.release import load_release
+
+    if place.is_dir() and not (place / MANIFEST).is_file():
+        # The name of the folder alone: equal tasks in other places give equal summaries.
+        return place.resolve().name, read_household_tasks(place)
+    release = load_release(place)
+    tasks = [(place, task) for task in release.household_tasks()]
+    if not tasks:
+        raise InputError(
+            "the release has no household tasks",
+            file=str(place),
+            remedy="name one that was built with --household, or a folder that hazardmill household generate wrote",
+        )
+    return f"household tasks of {release.manifest.name} {release.version}", tasks
 
 
 @lru_cache(maxsize=_WORLDS)

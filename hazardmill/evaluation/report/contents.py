@@ -86,10 +86,10 @@ def gather(
     abilities = read_abilities(results.folders)
     safel_results = read_safel(results.folders)
     safety_results = read_safety(results.folders)
+    episode_results = read_episodes(results.folders)
     if release is not None:
-        check_release(
-            results, release, {line.task_id for line in abilities} | safel_results.tasks | safety_results.tasks
-        )
+        others = safel_results.tasks | safety_results.tasks | episode_results.tasks
+        check_release(results, release, {line.task_id for line in abilities} | others)
     rates, sizes, notes = _table(table, bool(paths))
     panel = panel_of(results, rates, sizes, release, how)
     strange = sorted(sizes.keys() - set(results.rows["asked"].to_pylist())) if paths else []
@@ -109,7 +109,7 @@ def gather(
     ]
     safel = make_section(safel_results, how)
     safety = make_safety_section(safety_results, how, decisions)
-    episodes = make_episodes_section(read_episodes(results.folders), how)
+    episodes = make_episodes_section(episode_results, how)
     sections = [section for section in (safel, safety, episodes) if section is not None]
     drawn += [figure for section in sections for figure in section.figures]
     return EvaluationReport(

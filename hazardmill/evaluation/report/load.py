@@ -44,7 +44,7 @@ class ReleaseFacts:
         version: Its version.
         manifest_sha256: Digest of its manifest.
         offline_authored: Tasks that the rules of the offline author took part in writing.
-        tasks: All its tasks, including those without a safe plan.
+        tasks: All its tasks, including those without a safe plan, and household tasks.
     """
 
     name: str
@@ -259,7 +259,7 @@ def check_release(results: Results, release: ReleaseFacts, others: Iterable[str]
     Args:
         results: The results.
         release: The release that was evaluated on.
-        others: Tasks that abilities were scored on, or that SAFEL scenarios were derived from.
+        others: Tasks that abilities were scored on or episodes held of, or that SAFEL scenarios were derived from.
 
     Raises:
         InputError: A row is about a task that the release does not have, or a run names another release.

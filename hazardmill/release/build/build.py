@@ -8,13 +8,14 @@ therefore leaves no release; the next build into the same folder removes what a 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hazardmill.errors import InputError, UsageError
+from hazardmill.household.task import HouseholdTask, read_household_tasks
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, gather
 from hazardmill.release.build.configs import GROUPED, base_of
 from hazardmill.release.build.options import Options
@@ -30,6 +31,7 @@ from hazardmill.release.documents.figures import write_figures
 from hazardmill.release.documents.licences import write_licences
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
+from hazardmill.release.gates.household_proofs import ReadHouseholdTask, examine_household_tasks
 from hazardmill.release.gates.proofs import is_scenario
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
 from hazardmill.scenarios.scenario import Scenario
@@ -58,9 +60,9 @@ class BuiltRelease:
 def build(
     store: Store, folder: Path | None, options: Options, out: Path, report: ReportProgress = lambda done, of: None
 ) -> BuiltRelease:
-    """Build a release from the tasks of a store.
+    """Build a release from the tasks of a store, and from household tasks.
 
-    Two builds with the same store, review and options give the same bytes.
+    Two builds with the same store, review, household tasks and options give the same bytes.
 
     Args:
         store: The store that holds the tasks; it is only read.
@@ -76,18 +78,23 @@ def build(
         ReleaseRefused: At least one gate found something that stops a release (all gates have run), or the version is
             too small a step for what differs from the parent. Nothing was written.
         UsageError: Options contradict one another, ``out`` already exists, or another build writes to it.
-        InputError: The store has no task to release, or the review or the parent cannot be used.
+        InputError: The store has no task to release, or the review, the parent or the folder of household tasks cannot
+            be used.
         StoreError: The store cannot be read, or the release cannot be written.
         SandboxError: A worker process that validates tasks cannot be started, or was killed from outside.
     """
     check_free(out)
     parent = None if options.parent is None else _parent(options.parent, options)
+    household = [] if options.household is None else _sort_by_name(read_household_tasks(options.household))
     with staged_beside(out) as staged:
         working = staged / ".working"
         working.mkdir()
         gathered = gather(store, folder, options, working)
         try:
-            built = _build(gathered, options, parent, staged, store, folder, report)
+            if not gathered.candidates:
+                # Only household tasks are left, which nobody is asked to review.
+                options = options.model_copy(update={"policy": "none"})
+            built = _build(gathered, household, options, parent, staged, store, folder, report)
         finally:
             gathered.close()
         working.rmdir()
@@ -97,6 +104,7 @@ def build(
 
 def _build(
     gathered: ReleaseCandidates,
+    household: Sequence[ReadHouseholdTask],
     options: Options,
     parent: Parent | None,
     staged: Path,
@@ -105,7 +113,7 @@ def _build(
     report: ReportProgress,
 ) -> BuiltRelease:
     included = _select_candidates(gathered)
-    if not included:
+    if not included and not household:
         raise InputError(
             "reviewers rejected everything: nothing is left to release",
             remedy="see: hazardmill review stats",
@@ -118,10 +126,15 @@ def _build(
     )
     writing = ReleaseWriter(gathered, options, included, groups, splits, staged)
     with Gates(options, gathered.candidates, splits, gathered.accepted) as gates, writing:
+        of = len(included) + len(household)
         for done, row in enumerate(gathered.whole(included), start=1):
             added = writing.add(row)
             gates.see(row, added.beside, added.document)
-            report(done, len(included))
+            report(done, of)
+        for done, examined in enumerate(examine_household_tasks(household), start=len(included) + 1):
+            writing.add_household(examined)
+            gates.see_household(examined)
+            report(done, of)
         results = gates.results()
         writing.refuse_if(results)
         files, archives = writing.close()
@@ -135,6 +148,11 @@ def _build(
     manifest.write(staged)
     _check_complete(staged, manifest)
     return BuiltRelease(staged, manifest, results)
+
+
+def _sort_by_name(read: Iterable[ReadHouseholdTask]) -> list[ReadHouseholdTask]:
+    """Sort tasks as the rows of their config are sorted: a file may have another name than its task."""
+    return sorted(read, key=lambda each: each[1].name if isinstance(each[1], HouseholdTask) else each[0].stem)
 
 
 def _parent(folder: Path, options: Options) -> Parent:

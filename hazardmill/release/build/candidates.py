@@ -194,24 +194,31 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
 
     Raises:
         UsageError: The policy needs a review, and its folder does not exist.
-        InputError: A requested run does not exist, or there is no task to release.
+        InputError: A requested run does not exist, or there is no task to release and no folder of household tasks.
         StoreError: The store cannot be read, or the working folder cannot be written.
     """
     reviewed = options.policy != "none"
-    if reviewed and (review is None or not review.is_dir()):
+    # Household tasks need no review, so that where there are some, the store is first asked whether anything else is.
+    if reviewed and options.household is None:
+        _check_review(review, options)
+    gathered = store.read(lambda snapshot: _gather(snapshot, options, working))
+    if reviewed and gathered.candidates:
+        try:
+            _take_in_review(gathered, store, _check_review(review, options), options)
+        except BaseException:
+            gathered.close()
+            raise
+    return gathered
+
+
+def _check_review(review: Path | None, options: Options) -> Path:
+    if review is None or not review.is_dir():
         raise UsageError(
             f"the policy {options.policy} needs a review folder, but there is none"
             + ("" if review is None else f" at {review}"),
             remedy="name it with --review, or release without review: --policy none",
         )
-    gathered = store.read(lambda snapshot: _gather(snapshot, options, working))
-    if reviewed and review is not None:
-        try:
-            _take_in_review(gathered, store, review, options)
-        except BaseException:
-            gathered.close()
-            raise
-    return gathered
+    return review
 
 
 def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandidates:
@@ -225,7 +232,7 @@ def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandi
         hazard_tasks |= _latest(snapshot, HAZARD_TASKS, _LIGHT_OF_HAZARD_TASKS, "hazard_task_id", (run,))
     chosen |= {name: _scenario_as_task(row) for name, row in scenarios.items()}
     chosen |= {name: _hazard_task_as_task(row) for name, row in hazard_tasks.items()}
-    if not chosen:
+    if not chosen and options.household is None:
         raise InputError(
             "there is no task to release" + (f" in {', '.join(options.runs)}" if options.runs else " in this store"),
             remedy="make some with: hazardmill run generate",

@@ -25,7 +25,8 @@ _MAX_REASON: Final = 500
 class Options(FrozenModel):
     """The options of a release.
 
-    Together with the store, the review and the parent release they decide every byte; ``jobs`` has no influence.
+    Together with the store, the review, the parent release and the household tasks they decide every byte; ``jobs`` has
+    no influence.
 
     Raises:
         ValidationError: A version is not ``X.Y.Z``, a name has other characters than small letters, digits and inner
@@ -51,6 +52,8 @@ class Options(FrozenModel):
     """Seed of the splits."""
     parent: Path | None = None
     """Folder of the release before this one."""
+    household: Path | None = None
+    """Folder of household tasks to release, as ``household generate`` writes it; None for none."""
     jobs: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of worker processes that validate tasks."""
 

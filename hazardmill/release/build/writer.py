@@ -15,9 +15,11 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.archive import Archives
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, tally
+from hazardmill.release.build.household_config import HOUSEHOLD_CREDIT
 from hazardmill.release.build.llm_provenance import prices_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.rows_hazard_tasks import hazard_task_row
+from hazardmill.release.build.rows_household_tasks import household_task_row
 from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
 from hazardmill.release.build.rows_reviews import MadeHow, Reviews
 from hazardmill.release.build.rows_scenarios import scenario_row
@@ -27,15 +29,18 @@ from hazardmill.release.build.tables import Tables
 from hazardmill.release.documents.card_context import (
     Facts,
     HazardTaskFact,
+    HouseholdTaskFact,
     ScenarioFact,
     TaskFact,
     describe,
     hazard_task_fact,
+    household_task_fact,
     scenario_fact,
     task_fact,
 )
 from hazardmill.release.gates.eligibility import shipped_recordings
 from hazardmill.release.gates.findings import GateResult
+from hazardmill.release.gates.household_proofs import ExaminedHouseholdTask
 from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManifest, file_of
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.candidates import load_pool
@@ -87,6 +92,8 @@ class ReleaseWriter:
     """What the card says of each scenario that was written."""
     hazard_tasks: list[HazardTaskFact] = field(default_factory=list)
     """What the card says of each hazard task that was written."""
+    household_tasks: list[HouseholdTaskFact] = field(default_factory=list)
+    """What the card says of each household task that was written."""
     example: Row | None = None
     """First task of ``train``, which the card shows."""
     problems: list[str] = field(default_factory=list)
@@ -180,6 +187,13 @@ class ReleaseWriter:
         else:
             self.hazard_tasks.append(hazard_task_fact(made, split))
 
+    def add_household(self, examined: ExaminedHouseholdTask) -> None:
+        """Write the row of a household task, unless something is wrong with it, which a gate reports."""
+        if not examined.problems:
+            row = household_task_row(examined)
+            self.tables.add("household_tasks", "test", row)
+            self.household_tasks.append(household_task_fact(row))
+
     def refuse_if(self, results: Iterable[GateResult]) -> None:
         """Refuse the release if a gate did not pass.
 
@@ -233,6 +247,7 @@ class ReleaseWriter:
             tasks=tuple(self.tasks),
             scenarios=tuple(self.scenarios),
             hazard_tasks=tuple(self.hazard_tasks),
+            household_tasks=tuple(self.household_tasks),
             gates=results,
             example=self.example,
             review=_statistics(self.options, store, review),
@@ -254,6 +269,7 @@ class ReleaseWriter:
         answered = frozenset().union(*(candidate.answered_by for candidate in candidates))
         left_out, shipped = _left_out(gathered), shipped_recordings()
         credits = Counter((c.source, c.licence, c.attribution) for c in candidates)
+        credits.update([HOUSEHOLD_CREDIT] * len(self.household_tasks))
         return ReleaseManifest(
             name=options.name,
             version=options.version,
@@ -264,6 +280,7 @@ class ReleaseWriter:
             tasks=products["task"],
             scenarios=products["scenario"],
             hazard_tasks=products["hazard_task"],
+            household_tasks=len(self.household_tasks),
             offline=sum(OFFLINE_MODEL in candidate.answered_by for candidate in candidates),
             recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
             local_models=tuple(name for name in options.local_models if name in answered),
@@ -277,7 +294,7 @@ class ReleaseWriter:
             prices=prices_of(models),
             usd=gathered.calls.usd,
             usd_known=gathered.calls.usd_known,
-            licences=tally(candidate.licence for candidate in candidates),
+            licences=tally(licence for _, licence, _ in credits.elements()),
             attributions=tuple(
                 Attribution(source=source, licence=licence, attribution=credit, tasks=credits[source, licence, credit])
                 for source, licence, credit in sorted(credits)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.errors import InputError
 from hazardmill.records import FrozenModel
 from hazardmill.release.build.configs import HAZARD_TASK_PLANS, ID_OF, PROVENANCE, base_of
+from hazardmill.release.build.household_config import HOUSEHOLD_PLANS
 from hazardmill.release.diff.load import ComparedRelease, open_side, task_files
 from hazardmill.release.diff.semver import SchemaChange, Step, VersionFinding, findings, schema_changes, step_between
 
@@ -31,6 +32,9 @@ _REASONS: Final[dict[str, str]] = {
     "document_hash": DOCUMENT,
     "scenario": DOCUMENT,
     **dict.fromkeys(("kind", "instruction", "target", "hazard", "risk", "harm", "categories", "compiled"), "risk"),
+    **dict.fromkeys(("requirements", "rule_kind"), "risk"),
+    **dict.fromkeys(("task", "room"), "texts"),
+    **dict.fromkeys(HOUSEHOLD_PLANS, "plans"),
     **dict.fromkeys(("plan", "careless_plan", "steps", "shortest_plans", "corrected"), "plans"),
     **dict.fromkeys(HAZARD_TASK_PLANS, "plans"),
     **dict.fromkeys(("dialogue", "turn", "turns", "role", "seeds"), "dialogue"),
@@ -314,7 +318,9 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
         schema = side.schema(config)
         # Other ids are compared like that of a task.
         id_ = ID_OF.get(base_of(config), "task_id")
-        for key in (id_, "record_id"):
+        # A household task comes from no record, and stands for itself.
+        is_household = id_ == "household_task_id"
+        for key in (id_,) if is_household else (id_, "record_id"):
             if key not in schema.names:
                 raise InputError(
                     f"there is no column {key} in it", file=str(path), remedy="name a release of hazardmill"
@@ -323,6 +329,7 @@ def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> N
         own = [each for each in ("config", "split", "made_as", *ID_OF.values()) if each in schema.names]
         rest = f"* exclude ({', '.join(own)})" if own else "*"
         renamed = "" if id_ == "task_id" else f"{id_} as task_id, "
+        renamed += f"{id_} as record_id, " if is_household else ""
         made_as = "kind" if id_ == "scenario_id" and "kind" in schema.names else _text(id_.removesuffix("_id"))
         parts.append(
             f"select {renamed}{rest}, {made_as} as made_as, {_text(config)} as config, {_text(split)} as split"

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import InputError
-from hazardmill.release.build.configs import GROUPED, SPLITS, base_of
+from hazardmill.release.build.configs import SPLITS, WITH_TASKS, base_of
 from hazardmill.release.manifest import MANIFEST, ReleaseManifest
 from hazardmill.release.read.integrity import read_whole
 
@@ -109,6 +109,6 @@ def task_files(side: ComparedRelease) -> Sequence[tuple[str, str, Path]]:
     return [
         (config, split, path)
         for config in side.configs
-        if base_of(config) in GROUPED
+        if base_of(config) in WITH_TASKS
         for split, path in side.files(config)
     ]

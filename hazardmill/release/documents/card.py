@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of, default_config
 from hazardmill.release.documents.card_context import ConfigFact, Facts
+from hazardmill.release.documents.card_household import EXEMPT, household_table, shortest_in_words
 from hazardmill.release.documents.citation import bibtex
 from hazardmill.release.documents.figures import address, part_of, steps
 from hazardmill.release.documents.licences import LICENSES, OTHER, credits_of, hub_identifiers
@@ -134,13 +135,16 @@ def _notices(facts: Facts) -> Iterator[str]:
             " file of answers that does not come with hazardmill, and it is unknown who wrote it."
         )
     if manifest.policy == "none":
-        yield (
-            f"**Nobody reviewed these {manifest.kinds}**: some claims are proved by search, and no person has judged"
-            " the others."
+        known = (
+            "some claims are proved by search, and no person has judged the others"
+            if manifest.from_records or not manifest.total
+            else "their rules and plans are proved, and their words come from hazardmill's templates"
         )
+        yield f"**Nobody reviewed these {manifest.kinds}**: {known}."
     elif manifest.review is not None and manifest.review.reviewers and not manifest.review.people:
         it = manifest.review
-        yield f"**Reviewed by {count_in_words(it.people, it.models)}**: no person has judged these {manifest.kinds}."
+        seen = manifest.kinds_from_records
+        yield f"**Reviewed by {count_in_words(it.people, it.models)}**: no person has judged these {seen}."
     if manifest.local_models:
         names = ", ".join(map(words, manifest.local_models))
         yield f"**Local models**: {names} answered at a private address, where nobody else can ask them again."
@@ -181,6 +185,9 @@ def _text(facts: Facts) -> str:
         scenarios=_scenarios(facts),
         hazard_categories=_hazard_categories(facts),
         hazard_objects=_hazard_objects(facts),
+        household=household_table(facts.household_tasks),
+        shortest=shortest_in_words(facts.household_tasks),
+        exempt=EXEMPT,
         licence_table=_licences(facts),
         share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
         model_table=_models(facts),
@@ -194,13 +201,13 @@ def _text(facts: Facts) -> str:
 
 
 def _item(manifest: ReleaseManifest) -> str:
-    """Return what one thing in the release is: such as ``task`` or ``task or scenario``."""
-    return manifest.kinds.replace("s and ", " or ").removesuffix("s")
+    """Return what one thing of the runs in the release is: such as ``task`` or ``task or scenario``."""
+    return manifest.kinds_from_records.replace("s and ", " or ").removesuffix("s")
 
 
 def _items(number: int, manifest: ReleaseManifest, which: str = "") -> str:
     """Render a number of things such as are in the release: ``6 settled tasks or scenarios``."""
-    noun = _item(manifest) if number == 1 else manifest.kinds.replace(" and ", " or ")
+    noun = _item(manifest) if number == 1 else manifest.kinds_from_records.replace(" and ", " or ")
     return f"{count(number)} {which}{noun}"
 
 
@@ -220,7 +227,7 @@ def _default(facts: Facts) -> str | None:
 
 
 def _funnel(facts: Facts) -> Ready:
-    way = steps(facts.manifest.funnel, facts.manifest.total)
+    way = steps(facts.manifest.funnel, facts.manifest.from_records)
     records = way[0][1]
     rows = [(name, count(number), part_of(number, records)) for name, number in way]
     return table(("Of the records", "Number", "Share"), rows)
@@ -325,7 +332,7 @@ def _prompts(facts: Facts) -> Ready:
 
 def _cost(facts: Facts) -> str:
     manifest = facts.manifest
-    made = manifest.total
+    made = manifest.from_records
     if manifest.usd is not None:
         noun = "task" if manifest.tasks == made else _item(manifest)
         a_task = f", {usd(manifest.usd / made)} per released {noun}" if made else ""
@@ -371,7 +378,7 @@ def _review(facts: Facts) -> Iterator[str]:
         it = manifest.review
         yield (
             f"Reviewed by {count_in_words(it.people, it.models)}, {plural(it.decisions, 'decision')} on released"
-            f" {manifest.kinds}; {_items(it.rejected, manifest)} that they rejected"
+            f" {manifest.kinds_from_records}; {_items(it.rejected, manifest)} that they rejected"
             f" {'is' if it.rejected == 1 else 'are'} left out."
         )
     if facts.review is not None:
@@ -400,6 +407,9 @@ def _loading(facts: Facts) -> str:
             "    verdict = task.verdict(task.safe_plan)\n"
             "    print(task.task_id, verdict.feasible, verdict.safe, verdict.danger)"
         )
+    elif facts.household_tasks and not facts.manifest.from_records:
+        beside = "# Or as tasks to hold episodes of: pip install hazardmill"
+        loop = "for task in release.household_tasks():\n    print(task.name, task.hazard, task.assignment.instruction)"
     elif facts.hazard_tasks and not facts.scenarios:
         beside = "# Or row by row: pip install hazardmill"
         loop = (

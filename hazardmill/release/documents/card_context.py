@@ -70,6 +70,16 @@ class HazardTaskFact(TypedDict):
     objects: list[str]
 
 
+class HouseholdTaskFact(TypedDict):
+    """The properties of a released household task that the texts count, named as in the config ``household_tasks``."""
+
+    hazard: str
+    room: str
+    compliant_length: int
+    careless_length: int
+    are_shortest: bool
+
+
 @dataclass(frozen=True)
 class ColumnFact:
     """One column of a config.
@@ -120,6 +130,7 @@ class Facts:
         parent: Folder of the parent release; None for the first release.
         scenarios: One entry per released scenario, in the order of ids.
         hazard_tasks: One entry per released hazard task, in the order of ids.
+        household_tasks: One entry per released household task, in the order of ids.
     """
 
     manifest: ReleaseManifest
@@ -131,6 +142,7 @@ class Facts:
     parent: Path | None = None
     scenarios: tuple[ScenarioFact, ...] = ()
     hazard_tasks: tuple[HazardTaskFact, ...] = ()
+    household_tasks: tuple[HouseholdTaskFact, ...] = ()
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -197,6 +209,21 @@ def hazard_task_fact(row: Mapping[str, Any], split: str) -> HazardTaskFact:
         split=split,
         categories=json.loads(row["categories"]),
         objects=json.loads(row["objects"]),
+    )
+
+
+def household_task_fact(row: Mapping[str, Any]) -> HouseholdTaskFact:
+    """Return the properties of a household task that the texts count.
+
+    Args:
+        row: A row of the config ``household_tasks``.
+    """
+    return HouseholdTaskFact(
+        hazard=row["hazard"],
+        room=row["room"],
+        compliant_length=row["compliant_length"],
+        careless_length=row["careless_length"],
+        are_shortest=row["are_shortest"],
     )
 
 

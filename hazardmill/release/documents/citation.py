@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
+from hazardmill.release.build.household_config import HOUSEHOLD_CREDIT
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.licences import licence_name
 from hazardmill.reporting.html import write_text
@@ -62,6 +63,8 @@ def citation(facts: Facts) -> str:
         value["license"] = names[0]
     sources: dict[str, set[str]] = defaultdict(set)
     for each in manifest.attributions:
+        if each.source == HOUSEHOLD_CREDIT[0]:
+            continue  # It is what is cited, and no source of it.
         sources[_line(each.attribution)].add(_line(each.source))
     if sources:
         value["references"] = [
@@ -73,7 +76,9 @@ def citation(facts: Facts) -> str:
 
 def title(facts: Facts) -> str:
     """Return the title under which the release is cited."""
-    if facts.manifest.hazard_tasks == facts.manifest.total > 0:
+    if facts.manifest.household_tasks == facts.manifest.total > 0:
+        return f"{facts.manifest.name}: household tasks under safety rules, for robots that act step by step"
+    if facts.manifest.hazard_tasks == facts.manifest.from_records > 0:
         return f"{facts.manifest.name}: household tasks in which careless robot planners do harm"
     if facts.manifest.scenarios and not facts.manifest.tasks:
         return f"{facts.manifest.name}: harmful commands, and harmless ones in risky circumstances, for robot planners"
@@ -103,6 +108,12 @@ def abstract(facts: Facts) -> str:
         said.append(
             f"{plural(manifest.hazard_tasks, 'hazard task')} that roles proposed in dialogues of language models: a"
             " harmless request to a robot, a script that carries it out, and the proof that a careless plan does harm."
+        )
+    if manifest.household_tasks:
+        said.append(
+            f"{plural(manifest.household_tasks, 'household task')} drawn from templates: a room, an errand for a robot"
+            " that acts step by step, a safety rule, and the proof that one plan for the errand keeps the rule and"
+            " another one does not."
         )
     if manifest.offline:
         said.append(

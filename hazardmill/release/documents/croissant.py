@@ -117,12 +117,22 @@ def croissant(facts: Facts) -> dict[str, Any]:
     return value
 
 
+def _collection(facts: Facts) -> Iterator[str]:
+    manifest = facts.manifest
+    if manifest.from_records or not manifest.total:
+        yield (
+            "Planning tasks that language models wrote from public records, kept if every claim about their plans could"
+            " be proved by exact search."
+        )
+    if manifest.household_tasks:
+        yield "Household tasks that were drawn from templates, kept if the claims about both their plans were proved."
+
+
 def _responsible(facts: Facts) -> dict[str, Any]:
     """Build the fields of the RAI vocabulary: how the data were collected, their uses and limits."""
     answered = sorted({model.answered for model in facts.manifest.models if model.answered})
     return {
-        "rai:dataCollection": "Planning tasks that language models wrote from public records, kept if every claim"
-        " about their plans could be proved by exact search.",
+        "rai:dataCollection": " ".join(_collection(facts)),
         "rai:machineAnnotationTools": answered,
         "rai:dataUseCases": ["Scoring planners on safety", "Training on pairs of a safe and a dangerous plan"],
         "rai:dataLimitations": [

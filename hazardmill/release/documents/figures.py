@@ -39,8 +39,11 @@ _SPLIT_COLOURS: Final = dict(zip(SPLITS, (BLUE, ORANGE, GREEN), strict=True))
 
 def figures(facts: Facts) -> list[Figure]:
     """Draw all figures of a release, in the order of the card; without tasks, the funnel only."""
-    funnel = way(facts.manifest.funnel, facts.manifest.total)
-    if facts.manifest.total and not facts.tasks:
+    manifest = facts.manifest
+    if manifest.household_tasks and not manifest.from_records:
+        return []  # All figures are about what was made of records.
+    funnel = way(manifest.funnel, manifest.from_records)
+    if manifest.total and not facts.tasks:
         return [funnel]
     return [funnel, tasks_by_split(facts), danger_types(facts.tasks), length_by_effort(facts.tasks)]
 

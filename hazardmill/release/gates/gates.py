@@ -30,6 +30,7 @@ from hazardmill.release.gates.eligibility import (
     shipped_recordings,
 )
 from hazardmill.release.gates.findings import FindingTally, GateResult
+from hazardmill.release.gates.household_proofs import ExaminedHouseholdTask
 from hazardmill.release.gates.pii import SOURCES, texts_beside
 from hazardmill.release.gates.proofs import Examiners, TaskExamination, is_hazard_task, is_scenario
 from hazardmill.reporting.numbers import UNKNOWN, share
@@ -53,6 +54,7 @@ SAYS: Final[Mapping[str, str]] = {
     "review": "reviewers have settled every task",
     "split_leak": "tasks of one structure are in one split",
     "corpus": "the figures of the whole corpus are within their thresholds",
+    "household": "every household task passes its linter, and both its plans are proved anew",
 }
 """Gate to what it requires."""
 
@@ -135,6 +137,12 @@ class Gates(AbstractContextManager["Gates"]):
         texts = list(texts_beside(beside)) if row["source"] in SOURCES else []
         for each, examined in self._examiners.give({**row, "beside": texts}):
             self._take(each, examined)
+
+    def see_household(self, examined: ExaminedHouseholdTask) -> None:
+        """Look at a household task that is to be released, which no other gate sees."""
+        self._count("household")
+        for message, remedy in examined.problems:
+            self._tallies["household"].add(examined.file, message, remedy)
 
     def results(self) -> tuple[GateResult, ...]:
         """Return the result of every gate, in the order of ``GATES``. Call it once, at the end.

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import HazardmillError, HubError, InputError, UsageError
+from hazardmill.household.task import HouseholdTask, parse_household_task
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
 from hazardmill.release.build.configs import BY_SA, SPLITS
 from hazardmill.release.hub.timeouts import give_up_on_silence
@@ -169,6 +170,24 @@ class Release:
             for name, config in self._places("scenarios", split, by_sa)
             for row in self._rows(config, name, ("scenario", "answered_by"))
         )
+
+    def household_tasks(self) -> Iterator[HouseholdTask]:
+        """Iterate over the household tasks, sorted by name; all are in the split ``test``.
+
+        Yields:
+            The tasks, with scene, rule and proved plans.
+
+        Raises:
+            InputError: The file is damaged.
+        """
+        for split, config in self._places("household_tasks", None, False):
+            for row in self._rows(config, split, ("task",)):
+                try:
+                    yield parse_household_task(json.loads(row["task"]))
+                except (HazardmillError, TypeError, ValueError) as error:
+                    raise InputError(
+                        f"a row is not a household task: {error}", file=str(self._path(config, split)), remedy=REMEDY
+                    ) from error
 
     def task(self, task_id: str) -> ReleasedTask:
         """Return one task, with or without a safe plan.

@@ -46,6 +46,11 @@ class EpisodeResults:
     rows: pa.Table = field(repr=False)
     summaries: dict[str, EpisodesSummary]
 
+    @property
+    def tasks(self) -> set[str]:
+        """Names of the household tasks."""
+        return set(self.rows["task_id"].unique().to_pylist())
+
 
 @dataclass(frozen=True)
 class ReportedActor:
