@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from hazardmill.cli.main import hazardmill
+from e2e.in_process import ran
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.read.release import load_release
 from hazardmill.review.decisions.folder import ReviewFolder
@@ -29,12 +28,6 @@ from tests.scenarios.test_eai import problems
 pytestmark = pytest.mark.full
 
 RECORDINGS = Path(__file__).with_name("recordings")
-
-
-def ran(*words: object) -> str:
-    done = CliRunner().invoke(hazardmill, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
-    return str(done.output)
 
 
 def write_lines(path: Path, values: list[dict[str, Any]]) -> None:

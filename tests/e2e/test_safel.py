@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from hazardmill.cli.main import hazardmill
-from hazardmill.errors import RunWaiting
+from e2e.in_process import ran, waited
 from hazardmill.release.manifest import read_manifest
 from hazardmill.resources import sources_folders
 from hazardmill.review.decisions.folder import ReviewFolder
@@ -27,12 +25,6 @@ pytestmark = pytest.mark.full
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("safel_answers.jsonl").read_text().splitlines()]
 BDDL = sources_folders()[0] / "bddl"
-
-
-def ran(*words: object) -> str:
-    done = CliRunner().invoke(hazardmill, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
-    return str(done.output)
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +79,7 @@ def measures(place: Path, test: str) -> dict[str, Any]:
     words = ["evaluate", "safel", "--scenarios", place / "release", "--test", test, "--store", place / "asked"]
     words += ["--exchange", exchange, "--exchange-format", "eai", "--out", out]
     words += ["--limit", 2] if test == "transition" else []
-    waiting = CliRunner().invoke(hazardmill, [str(word) for word in words])
-    assert isinstance(waiting.exception, RunWaiting), waiting.output
+    waited(*words)
     said = {(row["scenario_id"], row["about"]): row["answer"] for row in ANSWERS if row["test"] == test}
     asked = {
         prompt["messages"][-1]["content"]: said[prompt["scenario_id"], prompt["about"]]

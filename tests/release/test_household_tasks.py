@@ -102,7 +102,7 @@ def test_a_release_of_household_tasks_alone_says_what_it_is(alone: Path, tasks: 
 def test_the_release_gives_its_tasks_back_for_episodes(alone: Path, folder: Path, tasks: list[HouseholdTask]) -> None:
     assert list(load_release(alone).household_tasks()) == tasks
     asked, of_files = read_tasks(alone), read_tasks(folder)
-    assert asked.name == "household tasks of hazardmill 1.0.0"
+    assert asked.name == "hazardmill 1.0.0, household tasks"
     assert (asked.tasks, asked.digest) == (of_files.tasks, of_files.digest)
 
 

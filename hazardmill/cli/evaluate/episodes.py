@@ -205,7 +205,8 @@ def _judge_traces(
 
 
 def _said_of(tasks: HouseholdTasks) -> dict[str, Any]:
-    return {"tasks": tasks.name, "tasks_digest": tasks.digest, "left_out": dict(tasks.left_out)}
+    said = {"tasks": tasks.name, "tasks_digest": tasks.digest, "left_out": dict(tasks.left_out)}
+    return said if tasks.release is None else {**said, "release": dict(tasks.release)}
 
 
 def _lines(found: EpisodeFigures) -> Iterator[str]:

@@ -29,12 +29,14 @@ class HouseholdTasks:
         tasks: The tasks that can be used, by the names of their files; those of a release by their own.
         left_out: Why others are left out, to how many.
         errors: What is wrong with those, one each.
+        release: Name, version and manifest hash of their release; None if they are of a folder.
     """
 
     name: str
     tasks: tuple[HouseholdTask, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     errors: tuple[HazardmillError, ...] = ()
+    release: Mapping[str, str] | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -56,7 +58,7 @@ def read_tasks(place: Path, observe: Observe = "partial", hands: Hands = "one") 
     Raises:
         InputError: There is no task that can be used, or the release cannot be read.
     """
-    name, found = _open_place(place)
+    name, release, found = _open_place(place)
     tasks: list[HouseholdTask] = []
     errors: list[HazardmillError] = []
     left_out: dict[str, int] = {}
@@ -75,26 +77,32 @@ def read_tasks(place: Path, observe: Observe = "partial", hands: Hands = "one") 
         left_out[why] = left_out.get(why, 0) + 1
     if not tasks:
         raise errors[0]
-    return HouseholdTasks(name, tuple(tasks), dict(sorted(left_out.items())), tuple(errors))
+    return HouseholdTasks(name, tuple(tasks), dict(sorted(left_out.items())), tuple(errors), release)
 
 
-def _open_place(place: Path) -> tuple[str, Iterable[tuple[Path, HouseholdTask | PlanningInputError]]]:
-    """Return the name of a set of tasks, and each task with the path that errors name."""
+def _open_place(
+    place: Path,
+) -> tuple[str, Mapping[str, str] | None, Iterable[tuple[Path, HouseholdTask | PlanningInputError]]]:
+    """Return the name of a set of tasks, its release, and each task with the path that errors name."""
+    from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.release.manifest import MANIFEST
     from hazardmill.release.read.release import load_release
 
-    if place.is_dir() and not (place / MANIFEST).is_file():
+    # A hub's name has two parts; anything else that is not there was meant as a folder of tasks.
+    may_be_on_hub = not place.exists() and len(place.parts) == 2
+    if not may_be_on_hub and not (place / MANIFEST).is_file():
         # The name of the folder alone: equal tasks in other places give equal summaries.
-        return place.resolve().name, read_household_tasks(place)
-    release = load_release(place)
-    tasks = [(place, task) for task in release.household_tasks()]
+        return place.resolve().name, None, read_household_tasks(place)
+    opened = load_release(place)
+    tasks = [(place, task) for task in opened.household_tasks()]
     if not tasks:
         raise InputError(
             "the release has no household tasks",
             file=str(place),
             remedy="name one that was built with --household, or a folder that hazardmill household generate wrote",
         )
-    return f"household tasks of {release.manifest.name} {release.version}", tasks
+    released = ReleasedTasks(opened)
+    return f"{released.name}, household tasks", released.release, tasks
 
 
 @lru_cache(maxsize=_WORLDS)
