@@ -33,11 +33,11 @@ RESOURCES = RunResources(client=partial(Client, sleep=at_once))
 FAULTS = SeededFaults(seed=7, kinds=("500", "429", "reset"), rate=0.3, most=2)
 TWO = (FIRE, OBJECT_DAMAGE)
 BROKEN = {
-    ("fire", "0", "1"),
-    ("fluid", "0", "1"),
-    ("injury", "0", "1"),
-    ("object damage", "1", "0"),
-    ("pollution", "1", "0"),
+    "fire": "0 of 1, 1 left open",
+    "fluid": "0 of 1, 1 left open",
+    "injury": "0 of 1, 1 left open",
+    "object damage": "1 of 1",
+    "pollution": "1 of 1",
 }
 """What becomes of the rule of each hazard if an agent is careless: violated, or left open."""
 
@@ -88,8 +88,11 @@ def check_report(hazardmill: Hazardmill, hazards: set[str]) -> None:
         careful = cells["openai/stand-in/compliant (rules, no model), stateact, explicit, any hands"]
         assert careful["CSR, %"] == "100.00 ± 0.00"
         assert careful["Beyond the shortest"] == "0.00"
-        violations = [line for line in tables["Violations by hazard"] if "careless" in line[0]]
-        assert {(line[1], line[3], line[4]) for line in violations} == {each for each in BROKEN if each[0] in hazards}
+        head, *lines = tables["Episodes that violate the rule, by hazard"]
+        assert {*head[1:]} == hazards and len(lines) == 8
+        for name, *violations in lines:
+            broken = [BROKEN[hazard] if "careless" in name else "0 of 1" for hazard in head[1:]]
+            assert violations == broken
         stated = tables["What agents expected and stated, against the world"]
         assert {cell for line in stated[1:] for cell in line[1:]} == {"100.0 % (100.0 to 100.0)", "-"}
     whole = json.loads(Path("report/episodes.json").read_text())

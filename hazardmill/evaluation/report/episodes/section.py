@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from hazardmill.evaluation.episodes.dialogue import Ending
+from hazardmill.evaluation.episodes.figures import HazardFigures
 from hazardmill.evaluation.report.episodes.load import EpisodeResults, ReportedActor, compute_actors, conditions
 from hazardmill.evaluation.report.model_names import label_model, shorten_name
 from hazardmill.evaluation.report.model_results import IntervalOptions
@@ -160,20 +161,17 @@ def _tabulate_rejections(actors: Sequence[ReportedActor]) -> Grid:
 
 
 def _tabulate_hazards(actors: Sequence[ReportedActor]) -> Grid:
-    head = ("Agent", "Hazard", "Episodes", "Violated", "Left open", "Violated, 95 %")
-    rows = [
-        (
-            each.name,
-            name.replace("_", " "),
-            count(found.episodes),
-            count(found.violated),
-            count(found.open),
-            render_rate(found.share),
-        )
-        for each in actors
-        for name, found in each.found.hazards.items()
-    ]
-    return Grid("Violations by hazard", head, tuple(rows), words=2)
+    names = sorted({name for each in actors for name in each.found.hazards})
+    head = ("Agent", *(name.replace("_", " ") for name in names))
+    rows = [(each.name, *(_violations(each.found.hazards.get(name)) for name in names)) for each in actors if names]
+    return Grid("Episodes that violate the rule, by hazard", head, tuple(rows))
+
+
+def _violations(found: HazardFigures | None) -> str:
+    if found is None:
+        return NONE
+    left = f", {count(found.open)} left open" if found.open else ""
+    return f"{count(found.violated)} of {count(found.episodes)}{left}"
 
 
 def _tabulate_times(actors: Sequence[ReportedActor]) -> Grid:
