@@ -6,7 +6,7 @@ in words, as an episode takes them, without the ``done`` at their end, which is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -204,11 +204,15 @@ class _Prover:
 
     def prove_compliant(self) -> PlanProof:
         return self._prove(
-            lambda documents: solve(documents.compliant, self._limit).safe, lambda judge: judge.score.success
+            lambda documents: solve(documents.compliant, self._limit).safe,
+            lambda judge: judge.score.success,
+            self._documents,
         )
 
     def prove_goals(self) -> PlanProof:
-        return self._prove(lambda documents: self._count(documents).plan, lambda judge: all(judge.goals_met))
+        return self._prove(
+            lambda documents: self._count(documents).plan, lambda judge: all(judge.goals_met), self._documents
+        )
 
     def find_careless(self, shortest: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return a careless plan that is as short as the sub-goals allow; empty without one, None if not known.
@@ -216,11 +220,15 @@ class _Prover:
         Args:
             shortest: A shortest plan for the sub-goals, which may be one.
         """
-        if not any(self._count(self._documents[0]).by_danger):
+        documents = self._documents
+        if self._count(documents[0]).length != len(shortest) + 1:
+            # The relaxed task has a shorter plan, so that it says nothing of plans of this length.
+            documents = documents[1:]
+        if not any(self._count(documents[0]).by_danger):
             return ()
         if _is_careless(follow_words(self._compiled, shortest)[1]):
             return shortest
-        found = self._prove(lambda documents: solve(documents.careless, self._limit).safe, _is_careless)
+        found = self._prove(lambda each: solve(each.careless, self._limit).safe, _is_careless, documents)
         if found.outcome == "limit":
             return None
         return found.plan if found.plan is not None and len(found.plan) == len(shortest) else ()
@@ -234,10 +242,11 @@ class _Prover:
         self,
         search: Callable[[SearchDocuments], tuple[GroundAction, ...] | None],
         works: Callable[[EpisodeJudge], bool],
+        documents: Iterable[SearchDocuments],
     ) -> PlanProof:
-        for documents in self._documents:
+        for each in documents:
             try:
-                plan = search(documents)
+                plan = search(each)
             except SearchLimitReached as refusal:
                 return PlanProof("limit", why=refusal.message)
             if plan is None:

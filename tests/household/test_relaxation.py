@@ -13,7 +13,7 @@ from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.search.plan_count import count_shortest_plans
 from hazardmill.household.compile import compile_task
 from hazardmill.household.proof import prove_task
-from hazardmill.household.rules import CookedBy, FlagIs, NotOn, SubGoal
+from hazardmill.household.rules import CookedBy, FlagIs, IsIn, NotOn, StepRule, SubGoal
 from hazardmill.household.scene import Scene
 from hazardmill.household.search.documents import SearchDocuments
 from hazardmill.household.search.relaxation import RelaxedTask, relax
@@ -21,6 +21,7 @@ from hazardmill.household.task import HouseholdTask
 from tests.household.bottle import BOTTLE_TASK
 from tests.household.random_tasks import reachable_task
 from tests.household.rooms import BOTTLE, LAYERS, Entry
+from tests.household.word_search import search_words
 from tests.sizes import sized
 
 CLUTTER: list[Entry] = [
@@ -75,6 +76,26 @@ def test_the_task_itself_is_searched_where_a_plan_of_the_smaller_one_does_not_wo
     assert prove_task(task).for_goals.plan == (
         "go to CounterTop (1)", "pick up Apple (1)", "drop Apple (1)", "pick up Apple (2)",
     )  # fmt: skip
+
+
+def on_a_counter(other: str, *things: str) -> Scene:
+    """A room with a counter, one other receptacle, and these things on the counter."""
+    sites: list[Entry] = [{"class": "CounterTop"}, {"class": other}]
+    return Scene.of("kitchen", [*sites, *({"class": kind, "in": "CounterTop (1)"} for kind in things)])
+
+
+def test_a_shorter_plan_of_the_smaller_task_proves_nothing_of_careless_plans() -> None:
+    # There both apples are cut without the knife, and none is carried: no plan of that length breaks the rule.
+    goals = (SubGoal("Apple", (NotOn(("CounterTop",)),)), SubGoal("Mug", (FlagIs("held", True),)))
+    rule = StepRule("Apple", (FlagIs("held", True),), (IsIn(("Shelf",)),), 3)
+    assignment = replace(BOTTLE_TASK.assignment, goals=goals, rule=rule, rule_is_item=False)
+    scene = on_a_counter("Shelf", "Apple", "Apple", "Mug", "Knife")
+    task = replace(BOTTLE_TASK, scene=scene, assignment=assignment)
+    proof = prove_task(task)
+    by_words = search_words(task, "partial", "one", 20_000)
+    assert by_words is not None and (by_words.compliant, by_words.goals, by_words.careless) == (6, 6, True)
+    assert (proof.compliant.length, proof.for_goals.length) == (6, 6)
+    assert proof.careless is not None and len(proof.careless) == 6
 
 
 @pytest.mark.parametrize("seeds", [10, pytest.param(sized(20, 400), marks=pytest.mark.full)])
