@@ -98,6 +98,16 @@ def test_a_shorter_plan_of_the_smaller_task_proves_nothing_of_careless_plans() -
     assert proof.careless is not None and len(proof.careless) == 6
 
 
+def test_a_blade_that_is_left_out_beside_one_that_is_not_would_do() -> None:
+    goals = (SubGoal("Apple", (NotOn(("CounterTop",)),)), SubGoal("ButterKnife", (IsIn(("Drawer",)),)))
+    rule = StepRule("Drawer", (FlagIs("open", True),), (FlagIs("open", False),), 1)
+    assignment = replace(BOTTLE_TASK.assignment, goals=goals, rule=rule, rule_is_item=False)
+    task = replace(BOTTLE_TASK, assignment=assignment, scene=on_a_counter("Drawer", "Apple", "Knife", "ButterKnife"))
+    assert relax(task).blade is not None
+    by_words = search_words(task, "partial", "one", 20_000)
+    assert by_words is not None and by_words.goals == prove_task(task).for_goals.length == 7
+
+
 @pytest.mark.parametrize("seeds", [10, pytest.param(sized(20, 400), marks=pytest.mark.full)])
 def test_proofs_find_the_lengths_of_search_in_the_whole_room(seeds: int) -> None:
     seen: Counter[str] = Counter()

@@ -64,7 +64,9 @@ class RelaxedTask:
         if self.leaves_out and go_to_place is not None:
             own.append(_go_to_floor(go_to_place))
         if self.blade is not None:
-            own += _slice_without(self.blade, world)
+            # A blade that is kept must not be demanded, because one that is left out would do.
+            freed = {action.name: action for action in _slice_without(self.blade, world)}
+            own = [*(action for action in own if action.name not in freed), *freed.values()]
         matters = {node[1] for condition in read for node in fluents_of(condition)}
         while True:
             found = [replace(action, effects=tuple(_writing(matters, action))) for action in own]
