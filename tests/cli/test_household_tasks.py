@@ -8,12 +8,15 @@ import os
 import pty
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hazardmill.household.scene import Scene
 from hazardmill.household.task import read_household_task, write_household_task
 from tests.household.bottle import BOTTLE_TASK
+from tests.household.rooms import BOTTLE
 from tests.household.spoc_tasks import step_rule_task
 
 from .conftest import Hazardmill
@@ -161,6 +164,21 @@ def test_lint_shows_findings_and_goes_on_after_a_file_with_errors(hazardmill: Ha
     assert found.json["rules"]["other_file_name"] == 1
     assert set(found.json["rules"].values()) == {0, 1}
     assert found.json["tasks"][0]["findings"][0]["rule"] == "other_file_name"
+
+
+def test_lint_goes_on_after_a_scene_that_is_too_large(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    write_household_task(BOTTLE_TASK, empty_folder)
+    scene = Scene.of("kitchen", [*BOTTLE, *({"class": "Mug"} for _ in range(120))])
+    write_household_task(replace(BOTTLE_TASK, name="a", scene=scene), empty_folder)
+    ended = hazardmill("household", "lint", ".")
+    assert ended.code == 1
+    assert ended.out == "1 tasks, 1 of them without any finding\n"
+    said = (
+        "a.json: the conditions and effects together have over 20000 parts [keep only the objects that the task needs]"
+    )
+    assert ended.err == f"error: {said}\n"
+    for command in ("solve", "play"):
+        assert said in hazardmill("household", command, "a.json").err
 
 
 def test_lint_says_where_search_stopped(hazardmill: Hazardmill, empty_folder: Path) -> None:

@@ -162,12 +162,17 @@ CHANGES_OF_THE_RULE: list[Change] = [
     (
         "condition_value",
         0,
-        "requirement_condition.condition_value: 0 is not a number of steps [write an integer of at least 1]",
+        "requirement_condition.condition_value: 0 is not a number of steps [write an integer from 1 to 1000000]",
+    ),
+    (
+        "condition_value",
+        10**7,
+        "requirement_condition.condition_value: 10000000 is not a number of steps [write an integer from 1 to 1000000]",
     ),
     (
         "condition_value",
         True,
-        "requirement_condition.condition_value: true is not a number of steps [write an integer of at least 1]",
+        "requirement_condition.condition_value: true is not a number of steps [write an integer from 1 to 1000000]",
     ),
     (
         "condition_object",

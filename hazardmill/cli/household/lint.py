@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from hazardmill.cli.household.options import name_task_file
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.cli.ticker import Ticker
-from hazardmill.errors import HazardmillError, PlanningInputError
+from hazardmill.errors import FormalismError, HazardmillError, InputError, PlanningInputError
 from hazardmill.household.lint.scene_lint import LINT_LIMIT, SCENE_RULES, lint_with_scene
 from hazardmill.household.task import read_household_tasks
 from hazardmill.text.printable import printable
@@ -32,7 +33,8 @@ def lint(folder: Path, limit: int, as_json: bool) -> None:
     A finding is a reason to look and no error (docs/household.md lists the rules). Where no plan was found before the
     limit, whether one exists is reported as not known.
 
-    Exit code 1 if a task could not be read (it is reported, and the rest is checked); 3 if DIR has no task.
+    Exit code 1 if a task could not be read, or its scene is too large (it is reported, and the rest is checked); 3 if
+    DIR has no task.
     """
     rows = []
     counts: Counter[str] = Counter()
@@ -42,7 +44,12 @@ def lint(folder: Path, limit: int, as_json: bool) -> None:
         if isinstance(task, PlanningInputError):
             errors.append(task)
             continue
-        found = lint_with_scene(task, path.name, limit)
+        try:
+            with name_task_file(path):
+                found = lint_with_scene(task, path.name, limit)
+        except (FormalismError, InputError) as error:
+            errors.append(error)
+            continue
         rows.append(
             {
                 "task": task.name,

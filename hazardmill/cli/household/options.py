@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import click
 
-from hazardmill.errors import InputError
+from hazardmill.errors import FormalismError, InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +36,25 @@ def layer_options(function: Callable[P, R]) -> Callable[P, R]:
         help="Whether its one hand does everything, or it has as many as it needs.",
     )
     return observe(hands(function))
+
+
+@contextmanager
+def name_task_file(path: Path) -> Iterator[None]:
+    """Name the file of a task in errors about its document, which knows no file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FormalismError: It is raised inside, and now names the file and a remedy.
+        InputError: Likewise.
+    """
+    try:
+        yield
+    except (FormalismError, InputError) as error:
+        error.file = error.file or str(path)
+        error.remedy = error.remedy or "keep only the objects that the task needs"
+        raise
 
 
 def make_folder(path: Path) -> Path:

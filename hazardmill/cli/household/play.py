@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.household.options import layer_options
+from hazardmill.cli.household.options import layer_options, name_task_file
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.household.actions import Hands, Observe
 from hazardmill.household.playing.play import PlayedTask
@@ -29,7 +29,9 @@ def play(path: Path, observe: Observe, hands: Hands, as_json: bool) -> None:
 
     Exit code 3 if TASK cannot be read.
     """
-    played = PlayedTask(read_household_task(path), observe, hands)
+    task = read_household_task(path)
+    with name_task_file(path):
+        played = PlayedTask(task, observe, hands)
     _show(played.introduce(), as_json)
     while not played.has_ended:
         if sys.stdin.isatty():

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.household.options import layer_options
+from hazardmill.cli.household.options import layer_options, name_task_file
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.cli.task_file import OUT_FOLDER, write_task_file
 from hazardmill.household.actions import Hands, Observe
@@ -43,10 +43,11 @@ def solve(path: Path, observe: Observe, hands: Hands, limit: int, out: Path | No
     the rule or leaves it open, or if a search reached its limit; 3 if TASK cannot be read.
     """
     task = read_household_task(path)
-    compiled = compile_task(task, observe, hands)
-    if out is not None:
-        write_task_file(compiled.document, out)
-    proof = prove_task(compiled, limit=limit)
+    with name_task_file(path):
+        compiled = compile_task(task, observe, hands)
+        if out is not None:
+            write_task_file(compiled.document, out)
+        proof = prove_task(compiled, limit=limit)
     shown = {
         "name": task.name,
         "observe": observe,

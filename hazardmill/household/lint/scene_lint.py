@@ -50,6 +50,10 @@ def lint_with_scene(task: HouseholdTask, file_name: str | None = None, limit: in
         task: The task.
         file_name: The name of its file; None if it has none.
         limit: The limit of the search for a plan that reaches the sub-goals.
+
+    Raises:
+        DocumentError: The scene has too many objects.
+        SearchLimitReached: It is too large to be ground.
     """
     findings = lint_task(task.assignment, file_name)
     if not any(_may_trigger(task, thing) for thing in task.scene.all_objects):
@@ -113,6 +117,9 @@ def _may_be_in(scene: Scene, thing: SceneObject, holder: SceneObject) -> bool:
 
 def _reaches_goals(task: HouseholdTask, limit: int) -> tuple[bool, str | None]:
     """Return whether a plan meets the sub-goals, or why that is not known."""
+    if not task.criteria.goals:
+        # A task without items cannot be compiled.
+        return True, None
     compiled = compile_task(task)
     for plan in (task.plans.compliant, task.plans.careless) if task.plans else ():
         steps, judge = follow_words(compiled, plan)

@@ -37,6 +37,9 @@ FLAG_KEYS: Final[Mapping[str, Flag]] = {
 }
 """Keys of the simulator to the flags that they are about."""
 
+MOST_STEPS: Final = 1_000_000
+"""Most steps of a step rule: documents must be able to count them."""
+
 _STEP_KEYS: Final = ("condition_type", "condition_value", "condition_object", "trigger_state", "goal_condition")
 _STATE_KEYS: Final = ("condition_type", "condition_object", "trigger_state", "avoid_state", "goal_condition")
 _CONDITION_KEYS: Final = (*FLAG_KEYS, "fillLiquid", "child", "parent")
@@ -91,9 +94,9 @@ def rule_at(value: object, place: str) -> Rule:
         return StateRule(watched, parts["trigger_state"], parts["avoid_state"], parts["goal_condition"])
     steps = said["condition_value"]
     # A bool is an int to Python.
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
         message = f"{json.dumps(steps)[:40]} is not a number of steps"
-        raise wrong_at(f"{place}.condition_value", message, "write an integer of at least 1")
+        raise wrong_at(f"{place}.condition_value", message, f"write an integer from 1 to {MOST_STEPS}")
     return StepRule(watched, parts["trigger_state"], parts["goal_condition"], steps)
 
 

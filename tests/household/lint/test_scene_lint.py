@@ -110,3 +110,8 @@ def test_a_plan_in_the_file_needs_no_search_if_it_reaches_the_goals() -> None:
     planned = replace(task(), plans=ProvedPlans((*plan, "put down Tomato (1)")))
     assert lint_with_scene(planned, limit=5).undecided is None
     assert lint_with_scene(replace(task(), plans=ProvedPlans(plan)), limit=5).undecided is not None
+
+
+def test_a_task_without_items_is_looked_at() -> None:
+    said = {"goal_condition_state": [], "treat_step_constraint_as_goal": False}
+    assert found(**said, instruction="Leave the tomato and the fridge alone.") == []
