@@ -64,11 +64,11 @@ def lint(folder: Path, limit: int, as_json: bool) -> None:
                 click.echo(printable(f"finding: {task.name}: {each.rule}: {each.message}"))
             if found.undecided is not None:
                 click.echo(printable(f"not known: {task.name}: unreachable_goal: {found.undecided}"))
-    for error in errors:
-        click.echo(f"error: {error}", err=True)
+    for problem in errors:
+        click.echo(f"error: {problem}", err=True)
     if as_json:
         by_rule = {rule: counts[rule] for rule in SCENE_RULES}
-        print_json({"tasks": rows, "rules": by_rule, "problems": [str(error) for error in errors]})
+        print_json({"tasks": rows, "rules": by_rule, "problems": [str(problem) for problem in errors]})
     else:
         clean = sum(not row["findings"] for row in rows)
         click.echo(f"{len(rows)} tasks, {clean} of them without any finding")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.evaluation.answers.extract import TURNED_AWAY, read_answer, without_thoughts
@@ -67,6 +67,18 @@ def write_agent_answer(answer: AgentAnswer, agent: Agent) -> str:
     return json.dumps({name: getattr(answer, name) for name in KEYS[agent]}, ensure_ascii=False)
 
 
+def _adapter(agent: Agent) -> TypeAdapter[AgentAnswer]:
+    """Return what reads an answer by the keys of its agent: whatever else the answer holds need not have a form."""
+
+    def keep(said: Any) -> Any:  # noqa: ANN401  # any JSON, before validation
+        return {name: said[name] for name in KEYS[agent] if name in said} if isinstance(said, dict) else said
+
+    return TypeAdapter(Annotated[AgentAnswer, BeforeValidator(keep)])
+
+
+_OF_AGENT: Final = {agent: _adapter(agent) for agent in KEYS}
+
+
 @dataclass(frozen=True, slots=True)
 class UnreadableAnswer:
     """An answer that is no action.
@@ -100,12 +112,10 @@ def read_agent_answer(text: str, finish_reason: str | None, agent: Agent) -> Age
         return UnreadableAnswer("the provider turned the request away unread", is_final=True)
     said = without_thoughts(text)
     try:
-        found = parse_json(said, AgentAnswer)
+        return parse_json(said, _OF_AGENT[agent])
     except UnusableAnswer as error:
         if read_answer(text, _NO_NAMES, finish_reason).reading == "refusal":
             return UnreadableAnswer("it declines to act", is_refusal=True)
         if finish_reason == "length":
             return UnreadableAnswer("it was cut off at the token limit; be shorter")
         return UnreadableAnswer("it is empty" if not said.strip() else error.message)
-    kept = {name: value for name in KEYS[agent] if (value := getattr(found, name)) is not None}
-    return AgentAnswer(**kept)
