@@ -102,6 +102,16 @@ def test_files_with_errors_are_named_and_the_others_are_imported(hazardmill: Haz
     assert len(ended.json["errors"]) == 1
 
 
+def test_no_task_is_imported_over_another(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    Path("in").mkdir()
+    for name in ("a b", "a-b"):
+        Path("in", f"{name}.json").write_text(json.dumps(step_rule_task()), encoding="utf-8")
+    ended = hazardmill("household", "import", "--from", "spoc", "in", "--out", "out")
+    assert ended.code == 1
+    assert "in/a-b.json: its task would be called a-b, as that of a b.json [rename one of the files" in ended.err
+    assert ended.out == "1 tasks, 1 files with errors; written to out\n"
+
+
 def test_export_reports_what_a_file_of_spoc_cannot_say(hazardmill: Hazardmill, empty_folder: Path) -> None:
     Path("in").mkdir()
     write_household_task(BOTTLE_TASK, Path("in"))

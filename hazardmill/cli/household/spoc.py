@@ -32,16 +32,24 @@ def import_(folder: Path, origin: str, out: Path, as_json: bool) -> None:
     A task takes place in our scene of its room, with the objects that it names. What a scene cannot say of its initial
     actions is kept in the task and reported.
 
-    Exit code 1 if a file could not be read (it is reported, and the rest is imported); 3 if FOLDER has no task file.
+    Exit code 1 if a file could not be imported (it is reported, and the rest is imported); 3 if FOLDER has no task
+    file.
     """
     _refuse_same_folder(folder, out)
     written: list[dict[str, Any]] = []
     errors: list[HazardmillError] = []
+    named: dict[str, Path] = {}
     for path, read in read_spoc_folder(folder):
         if isinstance(read, PlanningInputError):
             errors.append(read)
             continue
         found = import_spoc_task(read, path)
+        first = named.setdefault(found.task.name, path)
+        if first is not path:
+            message = f"its task would be called {found.task.name}, as that of {first.name}"
+            remedy = "rename one of the files: names of tasks have letters, digits, dots, dashes and underscores"
+            errors.append(PlanningInputError(message, file=str(path), remedy=remedy))
+            continue
         target = write_household_task(found.task, make_folder(out))
         written.append({"file": str(target), "not_in_scene": list(found.untold)})
     _finish(written, errors, out, as_json)
