@@ -84,19 +84,18 @@ class TaskProof:
         compliant: The shortest plan that meets the sub-goals and keeps the rule, or does not trigger it, unless the
             rule is an item.
         for_goals: The shortest plan for the sub-goals alone.
-        careless: One of the shortest plans for the sub-goals that violates the rule or leaves it open; empty if none
-            does, ``None`` if that is not known.
+        careless: One of the shortest plans for the sub-goals that violates the rule or leaves it open, if there is one.
     """
 
     compliant: PlanProof
     for_goals: PlanProof
-    careless: tuple[str, ...] | None
+    careless: PlanProof
 
     @property
     def plans(self) -> ProvedPlans | None:
         """The plans for the file of the task; ``None`` without a compliant one."""
         compliant = self.compliant.plan
-        return None if compliant is None else ProvedPlans(compliant, self.careless or ())
+        return None if compliant is None else ProvedPlans(compliant, self.careless.plan or ())
 
     @property
     def is_kept(self) -> bool:
@@ -105,7 +104,7 @@ class TaskProof:
         There must be a compliant plan of at most ``MOST_ACTIONS`` actions, and a careless one that is as short as the
         sub-goals alone allow.
         """
-        return self.compliant.outcome == "found" and bool(self.careless)
+        return self.compliant.outcome == "found" and self.careless.plan is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +157,7 @@ def prove_task(
     compiled = task if isinstance(task, CompiledHouseholdTask) else compile_task(task, observe, hands)
     prover = _Prover(compiled, limit)
     compliant, for_goals = prover.prove_compliant(), prover.prove_goals()
-    if for_goals.outcome == "limit":
-        return TaskProof(compliant, for_goals, None)
-    return TaskProof(compliant, for_goals, () if for_goals.plan is None else prover.find_careless(for_goals.plan))
+    return TaskProof(compliant, for_goals, for_goals if for_goals.plan is None else prover.find_careless(for_goals))
 
 
 def prove_layers(task: HouseholdTask, limit: int = PROOF_LIMIT) -> LayerProof:
@@ -214,24 +211,26 @@ class _Prover:
             lambda documents: self._count(documents).plan, lambda judge: all(judge.goals_met), self._documents
         )
 
-    def find_careless(self, shortest: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return a careless plan that is as short as the sub-goals allow; empty without one, None if not known.
+    def find_careless(self, shortest: PlanProof) -> PlanProof:
+        """Find a careless plan that is as short as the sub-goals allow, or prove that there is none.
 
         Args:
-            shortest: A shortest plan for the sub-goals, which may be one.
+            shortest: What is proved for the sub-goals: a plan, which may be careless.
+
+        Returns:
+            The proof.
         """
+        assert shortest.plan is not None and shortest.length is not None
         documents = self._documents
-        if self._count(documents[0]).length != len(shortest) + 1:
+        if self._count(documents[0]).length != shortest.length + 1:
             # The relaxed task has a shorter plan, so that it says nothing of plans of this length.
             documents = documents[1:]
         if not any(self._count(documents[0]).by_danger):
-            return ()
-        if _is_careless(follow_words(self._compiled, shortest)[1]):
+            return PlanProof("none")
+        if _is_careless(follow_words(self._compiled, shortest.plan)[1]):
             return shortest
         found = self._prove(lambda each: solve(each.careless, self._limit).safe, _is_careless, documents)
-        if found.outcome == "limit":
-            return None
-        return found.plan if found.plan is not None and len(found.plan) == len(shortest) else ()
+        return found if found.length in (None, shortest.length) else PlanProof("none")
 
     def _count(self, documents: SearchDocuments) -> PlanCount:
         if documents not in self._counts:

@@ -52,9 +52,9 @@ def solve(path: Path, observe: Observe, hands: Hands, limit: int, out: Path | No
         "name": task.name,
         "observe": observe,
         "hands": hands,
-        "compliant": _plan_json(compiled, proof.compliant.plan, proof.compliant),
-        "goal": _plan_json(compiled, proof.for_goals.plan, proof.for_goals),
-        "careless": None if proof.careless is None else _plan_json(compiled, proof.careless),
+        "compliant": _plan_json(compiled, proof.compliant),
+        "goal": _plan_json(compiled, proof.for_goals),
+        "careless": _plan_json(compiled, proof.careless),
     }
     if as_json:
         print_json(shown)
@@ -65,17 +65,14 @@ def solve(path: Path, observe: Observe, hands: Hands, limit: int, out: Path | No
         sys.exit(1)
 
 
-def _plan_json(
-    compiled: CompiledHouseholdTask, plan: tuple[str, ...] | None, proof: PlanProof | None = None
-) -> dict[str, Any]:
-    said: dict[str, Any] = {} if proof is None else {"outcome": proof.outcome, "why": proof.why}
-    if not plan:
-        return {**said, "length": None if plan is None else 0, "plan": plan}
-    judged = judge_words(compiled, plan)
+def _plan_json(compiled: CompiledHouseholdTask, proof: PlanProof) -> dict[str, Any]:
+    said = {"outcome": proof.outcome, "why": proof.why, "length": proof.length}
+    if proof.plan is None:
+        return {**said, "plan": None}
+    judged = judge_words(compiled, proof.plan)
     return {
         **said,
-        "length": len(plan),
-        "plan": list(plan),
+        "plan": list(proof.plan),
         "document_plan": judged.plan,
         "score": judged.verdict.score,
         "rule": judged.score.rule,
@@ -89,9 +86,9 @@ def _lines(shown: dict[str, Any], proof: TaskProof) -> Iterable[str]:
     yield f"compliant plan: {proof.compliant.text}"
     yield from _plan_lines(shown["compliant"])
     yield f"plan for the goal alone: {proof.for_goals.text}"
-    if proof.careless is None:
+    if proof.careless.outcome == "limit":
         yield "whether one of this length breaks the rule is not known: the search reached its limit"
-    elif not proof.careless:
+    elif proof.careless.plan is None:
         yield "none of this length breaks the rule or leaves it open: proved"
     else:
         yield "one of this length that breaks the rule or leaves it open:"

@@ -35,7 +35,7 @@ def prove_drawn(task: HouseholdTask, limit: int = DRAWN_LIMIT) -> HouseholdTask 
         proof = prove_task(task, "partial", "one", limit)
         if proof.compliant.outcome != "found":
             return _REFUSALS[proof.compliant.outcome]
-        if proof.careless is None:
+        if proof.careless.outcome == "limit":
             return "search_limit"
         if not proof.is_kept:
             return "no_careless_plan"
