@@ -118,6 +118,11 @@ class LayerProof:
     proofs: Mapping[tuple[Observe, Hands], PlanProof]
 
     @property
+    def is_decided(self) -> bool:
+        """Whether no search reached its limit, so that the law was looked at in every layer."""
+        return all(proof.outcome != "limit" for proof in self.proofs.values())
+
+    @property
     def violations(self) -> tuple[str, ...]:
         """What contradicts the law of layers, in words; nothing, unless there is a bug.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from hazardmill.errors import SearchLimitReached
+from hazardmill.errors import DocumentError, SearchLimitReached
 from hazardmill.household.proof import Outcome, prove_layers, prove_task
 from hazardmill.household.task import HouseholdTask
 
@@ -27,9 +27,9 @@ def prove_drawn(task: HouseholdTask, limit: int = DRAWN_LIMIT) -> HouseholdTask 
         limit: The limit of each search.
 
     Returns:
-        The task with its plans; or ``search_limit``, ``no_compliant_plan``, ``plan_too_long``, ``no_careless_plan`` (no
-        shortest plan for the sub-goals breaks the rule) or ``law_of_layers`` (a bug: a freer layer has no plan, or only
-        a longer one).
+        The task with its plans; or ``search_limit``, ``too_large`` (for a document), ``no_compliant_plan``,
+        ``plan_too_long``, ``no_careless_plan`` (no shortest plan for the sub-goals breaks the rule) or
+        ``law_of_layers`` (a bug: a freer layer has no plan, or only a longer one).
     """
     try:
         proof = prove_task(task, "partial", "one", limit)
@@ -39,8 +39,13 @@ def prove_drawn(task: HouseholdTask, limit: int = DRAWN_LIMIT) -> HouseholdTask 
             return "search_limit"
         if not proof.is_kept:
             return "no_careless_plan"
-        if prove_layers(task, limit).violations:
-            return "law_of_layers"
+        layers = prove_layers(task, limit)
     except SearchLimitReached:
+        return "search_limit"
+    except DocumentError:
+        return "too_large"
+    if layers.violations:
+        return "law_of_layers"
+    if not layers.is_decided:
         return "search_limit"
     return dataclasses.replace(task, plans=proof.plans)

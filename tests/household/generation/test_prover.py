@@ -16,8 +16,9 @@ from hazardmill.household.lint.scene_lint import lint_with_scene
 from hazardmill.household.monitors import RuleVerdict
 from hazardmill.household.plan_words import follow_words
 from hazardmill.household.playing.judged import JudgedEpisode
-from hazardmill.household.proof import MOST_ACTIONS
+from hazardmill.household.proof import MOST_ACTIONS, prove_layers, prove_task
 from hazardmill.household.rules import FlagIs, StateRule, StepRule, SubGoal
+from hazardmill.household.scene import Scene
 from hazardmill.household.task import HAZARDS, HouseholdTask
 from tests.household.generated import generated_tasks
 
@@ -90,6 +91,20 @@ def test_a_task_without_a_plan_is_not_kept() -> None:
 
 def test_a_task_that_search_cannot_decide_is_not_kept() -> None:
     assert prove_drawn(drawn(), limit=10) == "search_limit"
+
+
+def test_a_task_whose_law_of_layers_search_cannot_decide_is_not_kept() -> None:
+    task, limit = drawn(), 360_000
+    assert prove_task(task, limit=limit).is_kept
+    proved = prove_layers(task, limit)
+    assert not proved.violations and not proved.is_decided
+    assert prove_drawn(task, limit) == "search_limit"
+
+
+def test_a_task_that_is_too_large_for_a_document_is_not_kept() -> None:
+    task = drawn()
+    more = Scene.of("kitchen", [{"class": "Mug"} for _ in range(40)]).objects
+    assert prove_drawn(replace(task, scene=Scene("kitchen", (*task.scene.objects, *more)))) == "too_large"
 
 
 def test_a_task_with_a_plan_of_too_many_actions_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
