@@ -80,10 +80,9 @@ class ReportedActor:
 
 
 def conditions(found: EpisodeFigures) -> tuple[str, ...]:
-    """Return the agent, whether the rule was explicit, and how the episodes were held, where it is not as usual."""
-    layer = (found.observe, "full"), (found.hands, "any")
-    words = {"full": "sees everything", "any": "any hands"}
-    unusual = (words[other] for value, other in layer if value == other)
+    """Return the agent, whether the rule was explicit, and how episodes were held and judged, where not as usual."""
+    words = {"full": "sees everything", "any": "any hands", "released": "judged as by the published evaluator"}
+    unusual = (words[value] for value in (found.observe, found.hands, found.semantics) if value in words)
     return tuple(each for each in (found.agent, found.constraint, *unusual) if each is not None)
 
 

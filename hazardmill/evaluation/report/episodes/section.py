@@ -200,7 +200,7 @@ def _notes(actors: Sequence[ReportedActor]) -> Iterator[str]:
     if len({summary.tasks_digest for summary in known}) > 1:
         yield "The agents did not act in the same tasks: their rates are not comparable."
     if len({each.found.semantics for each in actors}) > 1:
-        yield "Some episodes are judged as the paper reads rules, others as its evaluator does: see the JSON file."
+        yield "Some episodes are judged as the paper reads rules, others as its published evaluator does."
     yield "GSR and CSR are mean and population standard deviation over runs; intervals are over tasks."
     undefined = sum(each.found.undefined for each in actors)
     if undefined:
