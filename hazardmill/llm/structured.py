@@ -86,15 +86,17 @@ def usable_text(answer: Answer) -> str:
     return answer.text
 
 
-def parse_json(text: str, model: type[T] | TypeAdapter[T]) -> T:
+def parse_json(text: str, model: type[T] | TypeAdapter[T], *, english: bool = True) -> T:
     """Find the single JSON object in a text and validate it. Code fences and prose around it are ignored.
 
-    Its text must be English as far as the script shows: a string value is rejected if it has at least four letters of
-    scripts other than Latin, and more of them than Latin letters. Other languages in Latin script are not noticed.
+    With ``english``, its text must be English as far as the script shows: a string value is rejected if it has at least
+    four letters of scripts other than Latin, and more of them than Latin letters. Other languages in Latin script are
+    not noticed.
 
     Args:
         text: The text of an answer.
         model: The type that the object must have.
+        english: Whether its text must be English.
 
     Returns:
         The validated object.
@@ -108,7 +110,7 @@ def parse_json(text: str, model: type[T] | TypeAdapter[T]) -> T:
         raise UnusableAnswer("there is no JSON object in the answer")
     if len(found) > 1:
         raise UnusableAnswer(f"there are {len(found)} JSON objects in the answer; exactly one is expected")
-    foreign = next((text for text in _strings(found[0]) if _is_foreign(text)), None)
+    foreign = next((text for text in _strings(found[0]) if english and _is_foreign(text)), None)
     if foreign is not None:
         raise UnusableAnswer(f"answer in English: {foreign[:40]!r} is not")
     adapter = model if isinstance(model, TypeAdapter) else TypeAdapter(model)

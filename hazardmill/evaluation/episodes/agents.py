@@ -112,7 +112,8 @@ def read_agent_answer(text: str, finish_reason: str | None, agent: Agent) -> Age
         return UnreadableAnswer("the provider turned the request away unread", is_final=True)
     said = without_thoughts(text)
     try:
-        return parse_json(said, _OF_AGENT[agent])
+        # Thoughts may be in any language: they are not judged, and names of actions must match anyway.
+        return parse_json(said, _OF_AGENT[agent], english=False)
     except UnusableAnswer as error:
         if read_answer(text, _NO_NAMES, finish_reason).reading == "refusal":
             return UnreadableAnswer("it declines to act", is_refusal=True)

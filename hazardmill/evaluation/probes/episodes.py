@@ -76,7 +76,7 @@ class EpisodeStandIns:
 
 def _is_action(text: str) -> bool:
     try:
-        parse_json(text, AgentAnswer)
+        parse_json(text, AgentAnswer, english=False)
     except UnusableAnswer:
         return False
     return True

@@ -24,6 +24,11 @@ NOT_YET = "go to Cabinet (1)"
         ('{"think": "a", "act": " open Box (1) "}', "react", AgentAnswer(think="a", act="open Box (1)")),
         ('{"act": "done", "expect": ["Mug"], "goal": "x"}', "react", AgentAnswer(act="done")),
         ('{"act": "done", "expect": {"a": 1}, "goal": ["x"]}', "react", AgentAnswer(act="done")),
+        (
+            '{"think": "我先打开抽屉看看里面有什么", "act": "done"}',
+            "react",
+            AgentAnswer(think="我先打开抽屉看看里面有什么", act="done"),
+        ),
         ('{"act": "done", "expect": "Mug"}', "preact", AgentAnswer(act="done", expect=("Mug",))),
         ('<think>{"act": "x"}</think>{"act": "done", "expect": null}', "preact", AgentAnswer(act="done")),
         (
