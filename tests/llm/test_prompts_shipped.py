@@ -75,6 +75,10 @@ VERSIONS: dict[str, dict[str, str]] = {
         "2.0": "1f647b42bd19eb5462f7a46a2289b9ed8be68ac0b002a4bd8da54aa2e5022a08",
         "2.1": "64485f4c8656e42091713da29e59a4ba4c1de60d5e54369480b36d14e7285f90",
     },
+    "episode/again": {"1.0": "baff35e60c2eddc15b83f07f247ac1725aafe7a6b32d46caf526434b5efa08e9"},
+    "episode/opening": {"1.1": "2b982b6e10e2b562964696b053d38bf998ce5c95e5a9fdd06c3c56b635e3aeba"},
+    "episode/task": {"1.0": "1aaef228ef4abd6254b3481de2f57b3cbb1310299fec6e0aebb3334a9b2b4f5c"},
+    "episode/turn": {"1.0": "e8a9aed058de654b525a18b8ea04105922ebf6ecaa16aacb088b37bcd4ea9b05"},
     "evaluate/plan": {"1.0": "fda1fbf1df1413674f67974db592ea195e81679f0ae8f8422930281e08cd41e3"},
     "evaluate/abilities/alternative": {"1.0": "ddccde9bfc05df04b4ca9f0b932adf2cfa96a1263d41b6012b1c4d6d0aa8afae"},
     "evaluate/abilities/condition": {"1.0": "56c56c6739deda2bfcb1631173c4a9d245962c2de83d6b83baa066bd3faee313"},
@@ -131,7 +135,9 @@ def test_a_changed_text_has_a_new_version(name: str) -> None:
     # Those of generation as a run has them: with the guidance of the sources where they take any.
     stage, _, rest = name.partition("/")
     prompt = STATIC.get(name) or (
-        load_prompt(stage, rest) if stage in ("acting", "evaluate", "pairs", "scenario") else PROMPTS.feedback
+        load_prompt(stage, rest)
+        if stage in ("acting", "episode", "evaluate", "pairs", "scenario")
+        else PROMPTS.feedback
     )
     versions = VERSIONS[name]
     assert versions.get(prompt.version) == prompt.hash, f"{name} {prompt.version} is now {prompt.hash}"

@@ -80,7 +80,7 @@ def test_a_row_by_hand(tmp_path):
         "error_at": "shared",
         "categories": ["thermal"],
         "how": "search",
-        "review": None,
+        "review": "proved",
         "chosen_from": "search",
     }
 

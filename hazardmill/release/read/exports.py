@@ -168,7 +168,7 @@ def export(
             licences[row["licence"]] += 1
             if format_ == "safe-align":
                 flat.update(filter(None, [why_flat(row)]))
-                reviews.update(filter(None, [row["review"]]))
+                reviews.update([row["review"]] if row["how"] == "rewrite" else [])
             yield row
 
     rows = training_rows(

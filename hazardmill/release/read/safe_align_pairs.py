@@ -107,7 +107,8 @@ def pair_answers(
         "error_at": options.error_at,
         "categories": list(unsafe.categories),
         "how": unsafe.how,
-        "review": unsafe.review,
+        # Not null: a column of nulls alone has no type in JSON lines.
+        "review": unsafe.review or "proved",
         "chosen_from": safe.chosen_from,
     }
 
