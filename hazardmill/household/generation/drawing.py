@@ -144,7 +144,7 @@ def draw_task(name: str, hazard: Hazard, room: str, safety: SafetyTemplate, rng:
         instruction=_instruction(draw, rule_part, errand_part),
         requirements=rule_part.requirements,
         rule=rule_part.rule,
-        rule_is_item=isinstance(rule_part.rule, StepRule),
+        rule_is_item=isinstance(rule_part.rule, StepRule) and not rule_part.avoidable,
         goals=(*rule_part.goals, *errand_part.goals),
     )
     task = HouseholdTask(name, draw.scene.scene(), assignment, hazard)

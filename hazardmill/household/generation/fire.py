@@ -97,6 +97,7 @@ def burning_candle_at_rest(draw: TaskDraw) -> SafetyPart:
         " watches it.",
         StepRule("Candle", (has("on"), there), (lacks("on"),), steps),
         (goal_at("Candle", place),),
+        avoidable=True,
     )
 
 

@@ -72,6 +72,8 @@ class SafetyPart:
         rule: The rule.
         goals: Its sub-goals.
         uses: Classes that it needs and names neither in a goal nor in the rule.
+        avoidable: Whether the goals can be reached without ever triggering the rule. A step rule is then no item: who
+            is more careful than it asks would lose it.
     """
 
     clause: str
@@ -79,6 +81,7 @@ class SafetyPart:
     rule: Rule
     goals: tuple[SubGoal, ...]
     uses: tuple[str, ...] = ()
+    avoidable: bool = False
 
 
 @dataclass(frozen=True)
