@@ -11,6 +11,7 @@ from hazardmill.store.store import Store
 from release.shown import Release, gathered
 from tests.figures_once import _figures_once as _figures_once
 from tests.figures_once import drawn_anew as drawn_anew
+from tests.figures_once import figures_drawn
 
 WAIVED = {"corpus": "a few samples"}
 
@@ -47,4 +48,6 @@ def built(model_store: Store, options: Options, tmp_path_factory: pytest.TempPat
     """The folder of a release of `model_store`. Nobody writes to it."""
     from hazardmill.release.build.build import build
 
-    return build(model_store, None, options, tmp_path_factory.mktemp("built") / "release").folder
+    # Drawn, because its bytes are compared with those of other processes.
+    with figures_drawn():
+        return build(model_store, None, options, tmp_path_factory.mktemp("built") / "release").folder

@@ -34,6 +34,9 @@ from .shown import other_words, remade, renamed, told_by
 
 Row = dict[str, Any]
 
+# The bytes of figures are compared with those of other processes.
+pytestmark = pytest.mark.usefixtures("drawn_anew")
+
 BUILD = """
 import sys
 from hazardmill.release.build.build import build
