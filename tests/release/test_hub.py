@@ -257,6 +257,9 @@ def test_a_push_that_met_a_fault_is_made_again(server, folder, pushed, script):
         with pytest.raises(HubError) as stopped:
             pushed(folder, public=True)
         assert TOKEN not in f"{stopped.value!r} {stopped.value}"
+    if script.startswith("lfs-put") and RESUMED[script] > 1:
+        # How many of them the first push meets before it gives up hangs on how fast its uploads are beside each other.
+        server.faults = ScriptedHubFaults({})
     result = pushed(folder, public=True)
     assert is_there_once(server, folder)
     assert not server.hub.repository(REPO).private and not result.private

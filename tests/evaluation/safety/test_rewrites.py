@@ -109,14 +109,14 @@ def test_only_rewrites_that_people_do_not_reject_are_in_pairs(
     ada = judged(hazardmill, release, "ada", reference=reference, rewrite=rewrite)
     ended, rows = exported(hazardmill, release, "--reviews", ada, "--json")
     assert [row["review"] for row in rows if row["how"] == "rewrite"] == reviews
-    assert [row["review"] for row in rows if row["how"] == "search"] == [None]
+    assert [row["review"] for row in rows if row["how"] == "search"] == ["proved"]
     assert ended.json["left_out"] == ({} if reviews else {"rejected_rewrite": 1})
     assert ended.json["reviews"] == dict.fromkeys(reviews, 1)
 
 
 def test_without_verdicts_rows_and_summary_say_so(hazardmill: Hazardmill, release: Path, empty_folder: Path) -> None:
     ended, rows = exported(hazardmill, release)
-    assert [(row["how"], row["review"]) for row in rows] == [("search", None), ("rewrite", "not_judged")]
+    assert [(row["how"], row["review"]) for row in rows] == [("search", "proved"), ("rewrite", "not_judged")]
     assert "what people say of rewrites: 1 not judged" in ended.out
 
 
