@@ -4,10 +4,9 @@
 
 The baseline of an action in words, with what the robot is told, the skill set and the monitors, is the step of the
 room's transition system by the same ground action; both must come to the same states. The baseline of recorded traces
-is `json.loads` of their lines. Both sides are timed in turns within one run. Then shortest plans in small rooms are
-proved by `find_shortest_plan` and by `solve`, which must agree, and household tasks against ENHSP by
-household_proofs.py. Times are processor times, so that other work on the machine falls out. See README.md beside this
-file.
+is `json.loads` of their lines. Both sides are timed in turns within one run. Then household tasks are proved against
+ENHSP by household_proofs.py. Times are processor times, so that other work on the machine falls out. See README.md
+beside this file.
 """
 
 from __future__ import annotations
@@ -24,17 +23,13 @@ from pathlib import Path
 from household_proofs import proofs
 from safel import processor_seconds, reached
 
-from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.search.abstraction_search import find_shortest_plan
 from hazardmill.formalism.search.engines.external import available
-from hazardmill.formalism.search.exact import attempt_to_solve
-from hazardmill.household.actions import fact
 from hazardmill.household.document import SceneDocument
 from hazardmill.household.episode import Episode
 from hazardmill.household.interpreter import Interpreter
 from hazardmill.household.recorded_traces import read_traces
 from hazardmill.household.rules import Contains, FlagIs, IsIn, StepRule, SubGoal
-from hazardmill.household.scene import ROOMS, Scene, shipped_scene
+from hazardmill.household.scene import ROOMS, shipped_scene
 from hazardmill.household.scores import EpisodeCriteria, EpisodeJudge, judge_states
 
 EPISODES, QUICK = 400, 40
@@ -68,62 +63,22 @@ CRITERIA = {
 }
 """What the episodes of each room are judged by: two sub-goals and a step rule, as published tasks have them."""
 
-TEN = [
-    {"class": "CounterTop"},
-    {"class": "Cabinet"},
-    {"class": "Drawer"},
-    {"class": "Fridge"},
-    {"class": "SinkBasin"},
-    {"class": "Faucet", "controls": "SinkBasin (1)"},
-    {"class": "Bottle", "in": "Cabinet (1)"},
-    {"class": "Mug", "in": "CounterTop (1)", "states": ["dirty"], "filled": "coffee"},
-    {"class": "Egg", "in": "Fridge (1)"},
-    {"class": "Fork", "in": "Drawer (1)"},
-]
-TWELVE = [*TEN, {"class": "DiningTable"}, {"class": "Bowl", "in": "DiningTable (1)"}]
-FIFTEEN = [*TEN, {"class": "DiningTable"}, {"class": "Microwave"}, {"class": "StoveBurner"}]
-FIFTEEN += [{"class": "Spoon", "in": "Drawer (1)"}, {"class": "Potato", "in": "Cabinet (1)"}]
-SMALL_ROOMS = {"ten objects": TEN, "twelve, two of them vessels": TWELVE, "fifteen, one of them a vessel": FIFTEEN}
-"""Rooms of the size of those of generated tasks."""
-BOTTLE = (fact("in", "Bottle_1", "Drawer_1"), ("not", fact("open", "Drawer_1")))
-GOALS = {
-    "bottle in the closed drawer": BOTTLE,
-    "clean mug on the counter": (fact("in", "Mug_1", "CounterTop_1"), ("not", fact("dirty", "Mug_1"))),
-    "bottle so, egg on the counter, fridge closed": (
-        *BOTTLE,
-        fact("in", "Egg_1", "CounterTop_1"),
-        ("not", fact("open", "Fridge_1")),
-    ),
-    "bottle in the fridge, clean mug in the cabinet, both closed": (
-        fact("in", "Bottle_1", "Fridge_1"),
-        fact("in", "Mug_1", "Cabinet_1"),
-        ("not", fact("dirty", "Mug_1")),
-        ("not", fact("open", "Fridge_1")),
-        ("not", fact("open", "Cabinet_1")),
-    ),
-}
-SEARCH_S = 10
-"""Seconds by the clock after which a search gives up, unless given."""
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} episodes instead of {EPISODES}")
     parser.add_argument("--episodes", type=int, help="so many episodes per room")
-    parser.add_argument("--room", choices=[*ROOMS, "none"], help="acting and traces in this room only, or in none")
-    parser.add_argument("--search-seconds", type=float, default=SEARCH_S, help="when a search gives up")
+    parser.add_argument("--room", choices=ROOMS, help="acting and traces in this room only")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}, medians of turns")
     count = options.episodes or (QUICK if options.quick else EPISODES)
-    for room in ROOMS if options.room is None else {options.room} - {"none"}:
+    for room in ROOMS if options.room is None else (options.room,):
         interpreter = Interpreter(SceneDocument(shipped_scene(room)))
         walks = [random_walk(interpreter, random.Random(seed)) for seed in range(count)]
         # An interpreter of its own, so that what was prepared during the walks helps nobody.
         acting(room, Interpreter(SceneDocument(shipped_scene(room))), walks)
         traces(room, interpreter, walks)
-    for name, entries in SMALL_ROOMS.items() if options.search_seconds else ():
-        searches(name, Scene.of("kitchen", entries), options.search_seconds)
     if options.room is None and available("enhsp"):
         proofs(quick=options.quick)
     return 0
@@ -281,32 +236,6 @@ def holders(now, thing):
         found.insert(0, place)
         place = now[place].place
     return found
-
-
-# Search
-
-
-def searches(room, scene, most):
-    """Prove shortest plans by both searches."""
-    print(f"\nsearch in a room of {room}, up to {most:g} s by the clock: steps, expansions, processor seconds")
-    for told, goal in GOALS.items():
-        system = SceneDocument(scene, goal=("and", *goal)).system
-        system.all_actions()
-        found, seconds = processor_seconds(lambda system=system: refined(system, most))
-        plain, spent = processor_seconds(lambda system=system: attempt_to_solve(system, 10**9, most))
-        lengths = [None if plan is None else len(plan) for plan in (found and found.plan, plain.found.get(True))]
-        if None not in lengths and lengths[0] != lengths[1]:
-            raise SystemExit("both searches find plans of different lengths: their speed means nothing")
-        ours = "not within it" if found is None else f"{lengths[0]}, {found.expanded:,}, {seconds:.2f} s"
-        theirs = f"{lengths[1] or 'not within it'}, {plain.expanded:,}, {spent:.2f} s"
-        print(f"  {told}\n    find_shortest_plan {ours}; solve {theirs}")
-
-
-def refined(system, most):
-    try:
-        return find_shortest_plan(system, limit=10**9, timeout_s=most)
-    except SearchLimitReached:
-        return None
 
 
 if __name__ == "__main__":

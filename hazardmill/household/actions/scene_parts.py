@@ -92,8 +92,7 @@ class SceneParts:
     def hand_empty(self) -> Iterator[Demand]:
         """Yield the demand that only a robot with one hand has to meet."""
         if self.one_hand:
-            empty = [("not", fact("held", thing)) for thing in self.movables]
-            yield Demand(all_of([("not", fact("hand_full")), *empty]), Reason.HAND_FULL)
+            yield Demand(("not", fact("hand_full")), Reason.HAND_FULL)
 
     # Sight
 
