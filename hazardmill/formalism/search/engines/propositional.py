@@ -14,6 +14,7 @@ from hazardmill.errors import DocumentError, NotExpressible
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, DangerEntry, Document, Effect, FluentDecl
 from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, all_of, any_of, negate, substitute
 from hazardmill.formalism.formats.up.convert import GroundStep
+from hazardmill.formalism.search.engines.settled import settle_effects
 
 
 def propositional(document: Document) -> tuple[Document, dict[str, GroundStep]]:
@@ -48,7 +49,8 @@ class _Grounder:
                 name = f"act{len(actions)}"
                 meaning[name] = (action.name, tuple(binding.values()))
                 effects = [self._effect(effect, binding) for effect in action.effects]
-                actions.append(ActionDecl(name, (), precondition, tuple(_true_wins(effects))))
+                settled = (effect for effect in settle_effects(effects) if effect.condition is not False)
+                actions.append(ActionDecl(name, (), precondition, tuple(settled)))
                 for entry in entries:
                     condition = self._fold(substitute(entry.condition, binding))
                     dangers.append(replace(entry, action=name, condition=condition))
@@ -119,15 +121,3 @@ class _Grounder:
         if isinstance(expr, int):
             return expr
         return self._fold(expr) if expr[0] == "fluent" else (expr[0], *map(self._term, expr[1:]))
-
-
-def _true_wins(effects: list[Effect]) -> Iterator[Effect]:
-    """Yield each effect that can fire; one that clears a fluent fires only where none sets it."""
-    for effect in effects:
-        if effect.value is False:
-            setting = [
-                negate(other.condition) for other in effects if other.value is True and other.target == effect.target
-            ]
-            effect = replace(effect, condition=all_of([effect.condition, *setting]))
-        if effect.condition is not False:
-            yield effect

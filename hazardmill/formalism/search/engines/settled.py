@@ -5,10 +5,11 @@ Of two effects that write true and false to one Boolean, true wins. ENHSP applie
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hazardmill.errors import DocumentError, NotExpressible
-from hazardmill.formalism.document.document import ActionDecl, Document, Effect
+from hazardmill.formalism.document.document import Document, Effect
 from hazardmill.formalism.document.expressions import Expr, all_of, negate
 
 
@@ -24,7 +25,7 @@ def settle_writes(document: Document) -> Document:
     Raises:
         NotExpressible: The conditions would be larger than a document may be.
     """
-    actions = tuple(_settle(action) for action in document.actions)
+    actions = tuple(replace(action, effects=settle_effects(action.effects)) for action in document.actions)
     if actions == document.actions:
         return document
     settled = replace(document, actions=actions)
@@ -34,12 +35,13 @@ def settle_writes(document: Document) -> Document:
         raise NotExpressible(f"the task is too large once its effects are settled: {error.message}") from error
 
 
-def _settle(action: ActionDecl) -> ActionDecl:
-    setting = [effect for effect in action.effects if effect.value is True]
-    return replace(action, effects=tuple(_settle_effect(effect, setting) for effect in action.effects))
+def settle_effects(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """Return the effects of an action, of which one clears a fluent only where no other one sets it."""
+    setting = [effect for effect in effects if effect.value is True]
+    return tuple(_settle(effect, setting) for effect in effects)
 
 
-def _settle_effect(effect: Effect, setting: list[Effect]) -> Effect:
+def _settle(effect: Effect, setting: list[Effect]) -> Effect:
     if effect.value is not False:
         return effect
     others = [all_of([_meet(effect.target, other.target), other.condition]) for other in setting]
