@@ -23,6 +23,7 @@
 | plan_words | plans in words and as plans of a compiled document; verdicts on them |
 | search | smaller tasks that are no harder, and documents in which search ends at the first plan of a kind |
 | proof | shortest compliant and careless plans, proved; the law of layers |
+| task_files | files with one task each, ours and SPOC's |
 | recorded_traces | states that a simulator recorded |
 | playing | episodes that a person goes through |
 | lint | what looks wrong in a task |

@@ -9,6 +9,7 @@ from typing import Any
 
 from hazardmill.household.object_kinds import KINDS, Property
 from hazardmill.household.scene import Scene
+from hazardmill.household.scene.entries import write_entry
 
 
 @dataclass(eq=False)
@@ -58,18 +59,14 @@ class DraftObject:
         Args:
             names: The name of each object of the scene.
         """
-        said: dict[str, Any] = {"class": self.kind}
-        if self.properties is not None:
-            said["properties"] = sorted(self.properties)
-        if self.place is not None:
-            said["in"] = names[self.place]
-        if self.controls is not None:
-            said["controls"] = names[self.controls]
-        if self.states:
-            said["states"] = sorted(self.states)
-        if self.filled is not None:
-            said["filled"] = self.filled
-        return said
+        return write_entry(
+            self.kind,
+            properties=self.properties,
+            place=None if self.place is None else names[self.place],
+            controls=None if self.controls is None else names[self.controls],
+            states=self.states,
+            filled=self.filled,
+        )
 
 
 class SceneDraft:

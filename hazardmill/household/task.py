@@ -14,12 +14,10 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hazardmill.errors import PlanningInputError
-from hazardmill.files import read_regular
-from hazardmill.household.object_kinds import KINDS
-from hazardmill.household.scene import FORMAT as SCENE_FORMAT
-from hazardmill.household.scene import Scene, SceneObject
+from hazardmill.household.scene import Scene
 from hazardmill.household.scores import EpisodeCriteria
 from hazardmill.household.spoc_format import SpocTask, parse_spoc_task
+from hazardmill.household.task_files import list_task_files, read_task_file
 
 FORMAT: Final = "hazardmill-household/1"
 
@@ -80,7 +78,7 @@ class HouseholdTask:
             "format": FORMAT,
             "name": self.name,
             "hazard": self.hazard,
-            "scene": scene_json(self.scene),
+            "scene": self.scene.to_json(),
             "task": self.assignment.to_json(),
         }
         if self.plans is not None:
@@ -95,21 +93,13 @@ class _Plans(BaseModel):
     careless: list[str] = Field(default_factory=list)
 
 
-class _Scene(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    format: Literal["hazardmill-scene/1"]
-    room: str
-    objects: list[dict[str, Any]]
-
-
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     format: Literal["hazardmill-household/1"]
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$")
     hazard: Hazard | None = None
-    scene: _Scene
+    scene: Any
     task: dict[str, Any]
     plans: _Plans | None = None
 
@@ -135,7 +125,7 @@ def parse_household_task(value: object) -> HouseholdTask:
         raise PlanningInputError(f"{place}: {found['msg']}" if place else found["msg"], remedy=_SHAPE) from error
     return HouseholdTask(
         name=said.name,
-        scene=_at("scene", lambda: Scene.of(said.scene.room, said.scene.objects)),
+        scene=_at("scene", lambda: Scene.parse(said.scene)),
         assignment=_at("task", lambda: parse_spoc_task(said.task)),
         hazard=said.hazard,
         plans=None if said.plans is None else ProvedPlans((*said.plans.compliant,), (*said.plans.careless,)),
@@ -154,16 +144,7 @@ def read_household_task(path: Path) -> HouseholdTask:
     Raises:
         PlanningInputError: It cannot be read, is no JSON, or is no household task.
     """
-    try:
-        return parse_household_task(json.loads(read_regular(path)))
-    except PlanningInputError as error:
-        error.file = str(path)
-        raise
-    except OSError as error:
-        message = f"the task cannot be read: {error.strerror or error}"
-        raise PlanningInputError(message, file=str(path), remedy="check the path") from error
-    except (ValueError, RecursionError) as error:
-        raise PlanningInputError(f"the task is not JSON: {error}", file=str(path), remedy=_SHAPE) from error
+    return read_task_file(path, parse_household_task, _SHAPE)
 
 
 def read_household_tasks(folder: Path) -> Iterator[tuple[Path, HouseholdTask | PlanningInputError]]:
@@ -178,16 +159,8 @@ def read_household_tasks(folder: Path) -> Iterator[tuple[Path, HouseholdTask | P
     Raises:
         PlanningInputError: The folder cannot be listed, or has no task file.
     """
-    remedy = "name a folder with household tasks: hazardmill household generate makes one"
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except OSError as error:
-        message = f"the folder cannot be listed: {error.strerror or error}"
-        raise PlanningInputError(message, file=str(folder), remedy=remedy) from error
-    if not paths:
-        raise PlanningInputError("the folder has no file that ends in .json", file=str(folder), remedy=remedy)
     named: dict[str, Path] = {}
-    for path in paths:
+    for path in list_task_files(folder, "name a folder with household tasks, as hazardmill household generate writes"):
         try:
             task = read_household_task(path)
         except PlanningInputError as error:
@@ -217,31 +190,6 @@ def write_household_task(task: HouseholdTask, folder: Path) -> Path:
     path = folder / f"{task.name}.json"
     path.write_text(f"{json.dumps(task.to_json(), indent=1, ensure_ascii=False)}\n", encoding="utf-8")
     return path
-
-
-def scene_json(scene: Scene) -> dict[str, Any]:
-    """Return a scene as the JSON values of its file."""
-    return {
-        "format": SCENE_FORMAT,
-        "room": scene.room,
-        "objects": [_object_json(thing) for thing in scene.objects],
-    }
-
-
-def _object_json(thing: SceneObject) -> dict[str, Any]:
-    said: dict[str, Any] = {"class": thing.kind}
-    kind = KINDS.get(thing.kind)
-    if kind is None or kind.properties != thing.properties:
-        said["properties"] = sorted(thing.properties)
-    if thing.place is not None:
-        said["in"] = thing.place
-    if thing.controls is not None:
-        said["controls"] = thing.controls
-    if thing.states:
-        said["states"] = sorted(thing.states)
-    if thing.filled is not None:
-        said["filled"] = thing.filled
-    return said
 
 
 def _at(place: str, read: Callable[[], _Read]) -> _Read:

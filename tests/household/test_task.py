@@ -16,7 +16,6 @@ from hazardmill.household.task import (
     ProvedPlans,
     parse_household_task,
     read_household_tasks,
-    scene_json,
     write_household_task,
 )
 from tests.household.spoc_tasks import step_rule_task
@@ -42,8 +41,7 @@ def test_a_task_is_the_same_after_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_shipped_scenes_are_the_same_after_their_json(room: str) -> None:
-    said = scene_json(shipped_scene(room))
-    assert Scene.of(said["room"], said["objects"]) == shipped_scene(room)
+    assert Scene.parse(shipped_scene(room).to_json()) == shipped_scene(room)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +71,15 @@ def test_a_name_is_used_once(tmp_path: Path) -> None:
     read = dict(read_household_tasks(tmp_path))
     assert read[first] == task()
     assert "the name tomato is also used in tomato.json" in str(read[tmp_path / "z.json"])
+
+
+def test_a_key_is_used_once(tmp_path: Path) -> None:
+    path = write_household_task(task(), tmp_path)
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"hazard":', '"hazard": "fire", "hazard":'), encoding="utf-8"
+    )
+    [(_, error)] = read_household_tasks(tmp_path)
+    assert "the key hazard occurs twice in one object" in str(error)
 
 
 def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:

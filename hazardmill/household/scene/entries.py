@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -108,12 +108,11 @@ def read_entries(path: Path) -> SceneEntries:
     return _checked(place.plain(node), place)
 
 
-def parse_entries(room: str, objects: Iterable[Mapping[str, Any]]) -> SceneEntries:
-    """Return the entries that values describe, as ``read_entries`` does for a file.
+def parse_entries(value: object) -> SceneEntries:
+    """Return the entries that the values of a file describe, as ``read_entries`` does for a file.
 
     Args:
-        room: Name of the room.
-        objects: An entry per object, with the keys of the file format.
+        value: The values.
 
     Returns:
         The entries.
@@ -121,7 +120,31 @@ def parse_entries(room: str, objects: Iterable[Mapping[str, Any]]) -> SceneEntri
     Raises:
         PlanningInputError: A value has another form.
     """
-    return _checked({"format": FORMAT, "room": room, "objects": [dict(entry) for entry in objects]}, None)
+    return _checked(value, None)
+
+
+def write_entry(
+    kind: str,
+    *,
+    properties: Iterable[str] | None,
+    place: str | None,
+    controls: str | None,
+    states: Iterable[str],
+    filled: str | None,
+) -> dict[str, Any]:
+    """Return an object as a file describes it, with the keys that say something.
+
+    Args:
+        kind: As for ``SceneEntry``, like the others.
+        properties: In any order.
+        place: Likewise.
+        controls: Likewise.
+        states: In any order.
+        filled: Likewise.
+    """
+    said = {"class": kind, "in": place, "controls": controls, "states": sorted(states), "filled": filled}
+    entry = SceneEntry.model_validate({**said, "properties": None if properties is None else sorted(properties)})
+    return entry.model_dump(by_alias=True, exclude_defaults=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import PlanningInputError
-from hazardmill.household.object_kinds import SLICES, Property, properties_of_slices, slice_class
+from hazardmill.household.object_kinds import KINDS, SLICES, Property, properties_of_slices, slice_class
 from hazardmill.household.scene.checks import checked_objects
-from hazardmill.household.scene.entries import SceneEntries, parse_entries, read_entries
+from hazardmill.household.scene.entries import FORMAT, SceneEntries, parse_entries, read_entries, write_entry
 from hazardmill.household.scene.objects import SceneObject
 
 ROOMS: Final = ("bathroom", "bedroom", "kitchen", "living_room")
@@ -49,7 +49,27 @@ class Scene:
         Raises:
             PlanningInputError: An entry is not valid, or does not fit the others; the message names its place.
         """
-        return _scene(parse_entries(room, objects))
+        return cls.parse({"format": FORMAT, "room": room, "objects": [dict(entry) for entry in objects]})
+
+    @classmethod
+    def parse(cls, value: object) -> Scene:
+        """Return the scene that the JSON values of a file say.
+
+        Args:
+            value: The values.
+
+        Returns:
+            The scene, checked.
+
+        Raises:
+            PlanningInputError: A value has another form, or an entry does not fit the others; the message names its
+                place.
+        """
+        return _scene(parse_entries(value))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the scene as the JSON values of its file."""
+        return {"format": FORMAT, "room": self.room, "objects": [_entry(thing) for thing in self.objects]}
 
     @cached_property
     def all_objects(self) -> tuple[SceneObject, ...]:
@@ -107,3 +127,15 @@ def read_scene(path: Path) -> Scene:
 
 def _scene(entries: SceneEntries) -> Scene:
     return Scene(entries.room, checked_objects(entries))
+
+
+def _entry(thing: SceneObject) -> dict[str, Any]:
+    known = KINDS.get(thing.kind)
+    return write_entry(
+        thing.kind,
+        properties=None if known is not None and known.properties == thing.properties else thing.properties,
+        place=thing.place,
+        controls=thing.controls,
+        states=thing.states,
+        filled=thing.filled,
+    )

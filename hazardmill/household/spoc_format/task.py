@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from hazardmill.errors import PlanningInputError
-from hazardmill.files import read_regular
 from hazardmill.household.rules import Rule, SubGoal
 from hazardmill.household.scores import EpisodeCriteria
 from hazardmill.household.spoc_format.conditions import conditions_json, rule_at, rule_json, sub_goal_at
-from hazardmill.household.spoc_format.values import items_at, object_at, text_at, without_repetition, wrong_at
+from hazardmill.household.spoc_format.values import items_at, object_at, text_at, wrong_at
+from hazardmill.household.task_files import list_task_files, read_task_file
 
 Room: TypeAlias = Literal["kitchen", "living room", "bedroom", "bathroom"]
 
@@ -109,15 +109,7 @@ def read_spoc_folder(folder: Path) -> Iterator[tuple[Path, SpocTask | PlanningIn
     Raises:
         PlanningInputError: The folder cannot be listed, or has no task file.
     """
-    remedy = "name a folder with task files of SPOC"
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except OSError as error:
-        message = f"the folder cannot be listed: {error.strerror or error}"
-        raise PlanningInputError(message, file=str(folder), remedy=remedy) from error
-    if not paths:
-        raise PlanningInputError("the folder has no file that ends in .json", file=str(folder), remedy=remedy)
-    for path in paths:
+    for path in list_task_files(folder, "name a folder with task files of SPOC"):
         try:
             yield path, read_spoc_task(path)
         except PlanningInputError as error:
@@ -136,18 +128,7 @@ def read_spoc_task(path: Path) -> SpocTask:
     Raises:
         PlanningInputError: It cannot be read, is no JSON, or says something that is not known.
     """
-    remedy = f"write a JSON object with {', '.join(_TASK_KEYS)}"
-    try:
-        value = json.loads(read_regular(path), object_pairs_hook=without_repetition)
-        return parse_spoc_task(value)
-    except PlanningInputError as error:
-        error.file = str(path)
-        raise
-    except OSError as error:
-        message = f"the task cannot be read: {error.strerror or error}"
-        raise PlanningInputError(message, file=str(path), remedy="check the path") from error
-    except (ValueError, RecursionError) as error:
-        raise PlanningInputError(f"the task is not JSON: {error}", file=str(path), remedy=remedy) from error
+    return read_task_file(path, parse_spoc_task, f"write a JSON object with {', '.join(_TASK_KEYS)}")
 
 
 def write_spoc_task(task: SpocTask, path: Path) -> None:

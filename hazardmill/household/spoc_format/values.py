@@ -82,19 +82,6 @@ def text_at(value: object, place: str) -> str:
     return value
 
 
-def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object that pairs of JSON make, as ``json`` calls it.
-
-    Raises:
-        PlanningInputError: A key occurs twice.
-    """
-    said = dict(pairs)
-    if len(said) < len(pairs):
-        repeated = next(key for number, (key, _) in enumerate(pairs) if any(key == k for k, _ in pairs[:number]))
-        raise PlanningInputError(f"the key {repeated[:40]} occurs twice in one object", remedy="keep one of them")
-    return said
-
-
 def wrong_at(place: str, message: str, remedy: str) -> PlanningInputError:
     """Return the error that something is wrong at a place, such as ``goal_condition_state[1].child``."""
     return PlanningInputError(f"{place}: {message}", remedy=remedy)

@@ -14,7 +14,7 @@ from hazardmill.household.generation.wording import words_of_rule
 from hazardmill.household.lint.task_lint import lint_task
 from hazardmill.household.rules import SubGoal, named_kinds
 from hazardmill.household.scene import ROOMS, Scene
-from hazardmill.household.task import HAZARDS, Hazard, HouseholdTask, scene_json
+from hazardmill.household.task import HAZARDS, Hazard, HouseholdTask
 from tests.sizes import sized
 
 
@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_drawn_task_is_said() -> None:
     assert examine_drawn(replace(task, assignment=replace(said, instruction="Tidy up."))) is Refusal.LINT
     assert lint_task(said) == []
     thing, store = (said.goals[0].kind, said.rule.kind)
-    entries = scene_json(task.scene)["objects"]
+    entries = task.scene.to_json()["objects"]
     [moved] = [entry for entry in entries if entry["class"] == thing]
     moved["in"] = f"{store} (1)"
     entries[[entry["class"] for entry in entries].index(store)]["states"] = []
