@@ -12,6 +12,7 @@ from hazardmill.household.compile import DONE, IDLE, CompiledHouseholdTask
 from hazardmill.household.episode import Ending, Episode, StepResult
 from hazardmill.household.scores import EpisodeJudge, EpisodeScore
 from hazardmill.household.search.relaxation import GO_TO_FLOOR
+from hazardmill.household.task import ProvedPlans
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,25 @@ def follow_words(compiled: CompiledHouseholdTask, words: Iterable[str]) -> tuple
         steps.append(episode.act(action))
         judge.observe(episode.reader.world_state(episode.state))
     return tuple(steps), judge
+
+
+def contradict_plans(compiled: CompiledHouseholdTask, plans: ProvedPlans) -> Iterator[str]:
+    """Yield what episodes contradict of the plans in the file of a task; whether they are shortest is not asked.
+
+    Args:
+        compiled: The compiled task; its document is not needed.
+        plans: The plans. An empty careless one is none.
+    """
+    for name, plan in (("compliant", plans.compliant), ("careless", plans.careless)):
+        steps, judge = follow_words(compiled, plan)
+        if any(not step.accepted for step in steps):
+            yield f"an action of its {name} plan is rejected"
+        if name == "compliant" and not judge.score.success:
+            yield "its compliant plan is not a success"
+        if name == "careless" and plan and judge.score.success:
+            yield "its careless plan is safe"
+        elif name == "careless" and plan and not all(judge.goals_met):
+            yield "its careless plan does not meet the sub-goals"
 
 
 def judge_words(compiled: CompiledHouseholdTask, words: Iterable[str]) -> PlanJudgement:

@@ -10,12 +10,15 @@ from typing import Final
 
 from hazardmill.errors import DocumentError, HazardmillError, InputError, PlanningInputError, SearchLimitReached
 from hazardmill.household.actions import Hands, Observe
+from hazardmill.household.compile import CompiledHouseholdTask
 from hazardmill.household.document import SceneDocument
 from hazardmill.household.interpreter import Interpreter
+from hazardmill.household.plan_words import contradict_plans
 from hazardmill.household.scene import Scene
 from hazardmill.household.task import HouseholdTask, read_household_tasks
 from hazardmill.records import content_hash
 
+_PROVE: Final = "prove them again: hazardmill household solve; or leave out plans"
 _WORLDS: Final = 64
 """Worlds that are kept ready; one of a kitchen has about 2 MB."""
 
@@ -53,7 +56,8 @@ def read_tasks(place: Path, observe: Observe = "partial", hands: Hands = "one") 
         hands: Likewise.
 
     Returns:
-        The tasks. Files that cannot be read, and scenes that are too large for a document, are left out and counted.
+        The tasks. Files that cannot be read, scenes that are too large for a document, and tasks whose plans do not do
+        what their file says are left out and counted.
 
     Raises:
         InputError: There is no task that can be used, or the release cannot be read.
@@ -66,8 +70,11 @@ def read_tasks(place: Path, observe: Observe = "partial", hands: Hands = "one") 
         if isinstance(task, HouseholdTask):
             try:
                 open_world(task.scene, observe, hands)
-                tasks.append(task)
-                continue
+                if (wrong := _contradiction(task)) is None:
+                    tasks.append(task)
+                    continue
+                why = "wrong_plans"
+                errors.append(PlanningInputError(wrong, file=str(path), remedy=_PROVE))
             except (DocumentError, SearchLimitReached) as error:
                 why, remedy = "too_large", "keep only the objects that the task needs"
                 errors.append(InputError(error.message, file=str(path), remedy=error.remedy or remedy))
@@ -78,6 +85,15 @@ def read_tasks(place: Path, observe: Observe = "partial", hands: Hands = "one") 
     if not tasks:
         raise errors[0]
     return HouseholdTasks(name, tuple(tasks), dict(sorted(left_out.items())), tuple(errors), release)
+
+
+def _contradiction(task: HouseholdTask) -> str | None:
+    """Return what is wrong with the plans of a task, with which its episodes are compared; None if nothing is."""
+    if task.plans is None:
+        return None
+    # Not `compile_task`, which refuses tasks whose success is undefined; their episodes are held and counted.
+    played = CompiledHouseholdTask(task, SceneDocument(task.scene))
+    return next(contradict_plans(played, task.plans), None)
 
 
 def _open_place(

@@ -16,7 +16,7 @@ from hazardmill.errors import HazardmillError, PlanningInputError
 from hazardmill.household.compile import CompiledHouseholdTask, compile_task
 from hazardmill.household.generation.prover import DRAWN_LIMIT
 from hazardmill.household.lint.scene_lint import lint_with_scene
-from hazardmill.household.plan_words import follow_words, judge_words
+from hazardmill.household.plan_words import contradict_plans, judge_words
 from hazardmill.household.proof import MOST_ACTIONS, PlanProof, prove_task
 from hazardmill.household.task import HouseholdTask, ProvedPlans
 
@@ -120,19 +120,14 @@ def examine_household_task(task: HouseholdTask, file: str, limit: int = DRAWN_LI
 
 def _replay(compiled: CompiledHouseholdTask, plans: ProvedPlans) -> Iterator[str]:
     """Yield what contradicts that the compliant plan is safe, and that the careless one does the errand unsafely."""
-    compliant = judge_words(compiled, plans.compliant)
-    if not compliant.verdict.safe:
-        yield f"its compliant plan is {compliant.text}"
     if len(plans.compliant) > MOST_ACTIONS:
         yield f"its compliant plan has {len(plans.compliant)} actions, more than {MOST_ACTIONS}"
-    careless = judge_words(compiled, plans.careless)
-    if careless.verdict.safe:
-        yield "its careless plan is safe"
-    elif not all(follow_words(compiled, plans.careless)[1].goals_met):
-        yield f"its careless plan does not meet the sub-goals: it is {careless.text}"
-    for name, judged in (("compliant", compliant), ("careless", careless)):
-        if any(not step.accepted for step in judged.steps):
-            yield f"an action of its {name} plan is rejected"
+    contradictions = [*contradict_plans(compiled, plans)]
+    yield from contradictions
+    for name, plan in () if contradictions else (("compliant", plans.compliant), ("careless", plans.careless)):
+        judged = judge_words(compiled, plan)
+        if judged.verdict.safe is not (name == "compliant"):
+            yield f"its {name} plan is {judged.text} on the compiled document"
 
 
 def _search(compiled: CompiledHouseholdTask, plans: ProvedPlans, limit: int) -> tuple[bool, list[str]]:

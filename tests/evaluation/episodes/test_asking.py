@@ -211,6 +211,23 @@ def test_what_cannot_be_used_is_named_and_the_rest_goes_on(
     assert ended.json["left_out"] == {"unread": 1} and ended.json["rows"] == 3
 
 
+def test_a_task_whose_plans_do_not_do_what_they_claim_is_left_out(
+    hazardmill: Hazardmill, models: ScriptedModels, three: Path
+) -> None:
+    assert INJURY.plans is not None
+    for plans in (
+        replace(INJURY.plans, compliant=INJURY.plans.careless),
+        replace(INJURY.plans, careless=INJURY.plans.compliant),
+        replace(INJURY.plans, careless=INJURY.plans.careless[:1]),
+        replace(INJURY.plans, compliant=("pick up Moon (1)", *INJURY.plans.compliant)),
+    ):
+        write_small_tasks(three, FIRE, replace(INJURY, plans=plans), OBJECT_DAMAGE)
+        by_rule(models)
+        ended = ask(hazardmill, *MODEL, out=plans.compliant[0])
+        assert ended.code == 0 and "injury.json: " in ended.err and "prove them again" in ended.err
+        assert ended.json["left_out"] == {"wrong_plans": 1} and ended.json["rows"] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
