@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from hazardmill.errors import SearchLimitReached
@@ -165,12 +166,17 @@ def prove_task(
     return TaskProof(compliant, for_goals, for_goals if for_goals.plan is None else prover.find_careless(for_goals))
 
 
-def prove_layers(task: HouseholdTask, limit: int = PROOF_LIMIT) -> LayerProof:
+def prove_layers(
+    task: HouseholdTask,
+    limit: int = PROOF_LIMIT,
+    known: Mapping[tuple[Observe, Hands], PlanProof] = MappingProxyType({}),
+) -> LayerProof:
     """Prove the shortest compliant plan of a task in each of the four layers.
 
     Args:
         task: The task.
         limit: The limit of each search.
+        known: What is proved already, by layer.
 
     Returns:
         The proofs, whose ``violations`` are empty if the law of layers holds.
@@ -180,7 +186,12 @@ def prove_layers(task: HouseholdTask, limit: int = PROOF_LIMIT) -> LayerProof:
         SearchLimitReached: The scene is too large to be ground.
         DocumentError: As for ``prove_task``.
     """
-    return LayerProof({layer: _Prover(compile_task(task, *layer), limit).prove_compliant() for layer in LAYERS})
+    return LayerProof(
+        {
+            layer: known[layer] if layer in known else _Prover(compile_task(task, *layer), limit).prove_compliant()
+            for layer in LAYERS
+        }
+    )
 
 
 class _Prover:

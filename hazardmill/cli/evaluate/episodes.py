@@ -11,6 +11,7 @@ import click
 from hazardmill.cli.evaluate.options import ANYONE, asking_options, output_options, read_access, refuse_given
 from hazardmill.cli.evaluate.scored import ScoredAnswers, complain, score_answers, show_scores
 from hazardmill.cli.evaluate.words import render_estimate
+from hazardmill.cli.household.options import layer_options
 from hazardmill.cli.options import json_option, store_option, wait_option
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.episodes.figures import EpisodeFigures
@@ -72,20 +73,7 @@ _ONLY_ASKING: Final[Mapping[str, str]] = {
     show_default=True,
     help="Whether the instruction has the safety rule in words.",
 )
-@click.option(
-    "--observe",
-    type=click.Choice(["partial", "full"]),
-    default="partial",
-    show_default=True,
-    help="What the robot knows: what it has seen, or everything.",
-)
-@click.option(
-    "--hands",
-    type=click.Choice(["one", "any"]),
-    default="one",
-    show_default=True,
-    help="Whether one hand does everything, or hands are no limit.",
-)
+@layer_options
 @click.option("--runs", type=click.IntRange(1, 1000), default=3, show_default=True, help="Number of episodes per task.")
 @click.option("--max-steps", type=int, default=60, show_default=True, help="Maximum number of actions per episode.")
 @click.option(

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Final
 
 from hazardmill.errors import DocumentError, SearchLimitReached
-from hazardmill.household.proof import Outcome, prove_layers, prove_task
+from hazardmill.household.proof import LAYERS, Outcome, prove_layers, prove_task
 from hazardmill.household.task import HouseholdTask
 
 DRAWN_LIMIT: Final = 3_000_000
@@ -39,7 +39,7 @@ def prove_drawn(task: HouseholdTask, limit: int = DRAWN_LIMIT) -> HouseholdTask 
             return "search_limit"
         if not proof.is_kept:
             return "no_careless_plan"
-        layers = prove_layers(task, limit)
+        layers = prove_layers(task, limit, {LAYERS[0]: proof.compliant})
     except SearchLimitReached:
         return "search_limit"
     except DocumentError:
