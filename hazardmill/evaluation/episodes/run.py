@@ -2,8 +2,8 @@
 
 All episodes go on side by side, and each asks for its next action when its last one is answered: in batches and
 exchange folders, an action of each episode is a round. These runs are named, resumed, paid for and replayed like those
-of ``evaluation.runner``. How episodes are judged is no part of a run's name. No message names the limit on actions, so
-that a run with a larger one uses all answers that there are.
+of ``evaluation.runner``. A run's name does not depend on how episodes are judged. No message names the limit on
+actions, so that a run with a larger one uses all answers that there are.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _work(parts: SceneParts, condition: Expr, target: SceneObject) -> Iterator[E
 
 
 def slicing(parts: SceneParts) -> Iterator[HouseholdAction]:
-    """Yield slicing; it is no action of a scene without a blade."""
+    """Yield slicing; a scene without a blade has no such action."""
     wholes = parts.having(Property.SLICEABLE)
     blades = parts.having(Property.BLADE)
     if not wholes or not blades:
