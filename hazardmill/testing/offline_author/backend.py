@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final
 
 from hazardmill.errors import RequestRefused
-from hazardmill.llm.requests import OFFLINE_MODEL, AnswerKey, Completion, Message, Request, Usage
+from hazardmill.llm.requests import OFFLINE_MODEL, AnswerKey, Completion, Message, Request
 from hazardmill.testing.offline_author.author import author
 from hazardmill.testing.offline_author.extraction import extract
 from hazardmill.testing.offline_author.judge import judge
 from hazardmill.testing.offline_author.prompt import read_prompt
-
-BYTES_A_TOKEN: Final = 4
-"""The offline author counts tokens as the UTF-8 bytes of the text divided by four, rounded up."""
 
 
 class OfflineBackend:
@@ -30,8 +26,8 @@ class OfflineBackend:
         """Answer one request.
 
         Returns:
-            The answer as one that ended normally; its tokens are counted here, and whether any were cached is not
-            known.
+            The answer as one that ended normally. Its tokens are unknown: rules have no tokenizer, and a count made up
+            here would be added to those of models.
 
         Raises:
             RequestRefused: The offline author does not know the stage.
@@ -40,13 +36,7 @@ class OfflineBackend:
             record_hash=_hash_of(request.messages), stage=request.stage, sample=request.sample
         )
         text = answer(request.messages, key)
-        asked = sum(tokens_in(message.content) for message in request.messages)
-        return Completion(
-            text=text,
-            model_answered=OFFLINE_MODEL,
-            finish_reason="stop",
-            usage=Usage(prompt_tokens=asked, cached_tokens=None, completion_tokens=tokens_in(text)),
-        )
+        return Completion(text=text, model_answered=OFFLINE_MODEL, finish_reason="stop")
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -73,11 +63,6 @@ def answer(messages: Sequence[Message], key: AnswerKey) -> str:
         f"the offline author does not answer {key.stage} prompts",
         remedy="choose a language model as backend for this stage",
     )
-
-
-def tokens_in(text: str) -> int:
-    """Count the tokens of a text by the offline author's rule."""
-    return -(-len(text.encode()) // BYTES_A_TOKEN)
 
 
 def _hash_of(messages: Sequence[Message]) -> str:

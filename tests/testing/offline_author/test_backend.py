@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hazardmill.errors import RequestRefused
-from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL, AnswerKey, Message, Request
+from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL, AnswerKey, Message, Request, Usage
 from hazardmill.testing.offline_author import OfflineBackend
 
 from .support import CONTEXTS, key, record_block, user
@@ -22,14 +22,13 @@ def complete(asked: Request):
     return asyncio.run(OfflineBackend().complete(asked))
 
 
-def test_it_says_what_it_is_and_counts_tokens_by_its_rule():
+def test_it_says_what_it_is_and_makes_up_no_count_of_tokens():
     message = Message(role="user", content="<record>\nNote: é\n</record>")
     done = complete(request(messages=(message,)))
     assert done.model_answered == OFFLINE_MODEL
     assert done.finish_reason == "stop"
-    assert done.usage.prompt_tokens == -(-len(message.content.encode()) // 4)
-    assert done.usage.cached_tokens is None
-    assert done.usage.completion_tokens == -(-len(done.text.encode()) // 4)
+    assert done.usage == Usage()
+    assert set(done.usage.model_dump().values()) == {None}
     assert "not a language model" in OFFLINE_LABEL
 
 
