@@ -147,7 +147,7 @@ def _read_stored(task_id: str, store_path: Path | None) -> Document:
             f"there is no task {task_id!r} in this store"
             + ("; with --store, TASK is an id" if store_path is not None and path_exists(Path(task_id)) else ""),
             file=store.address,
-            remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.address}""",
+            remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks_latest" --store {store.address}""",
         )
     # Rows come in the order of commits, so the task of the latest run is read.
     return _parse(rows[-1]["document"], f"{store.address} (task {task_id})")

@@ -246,7 +246,7 @@ def _first_of_all(views: DuckDBPyConnection, run_id: str | None) -> tuple[DuckDB
 
     The first tasks come after a sort, so that all parts have been read by then: the store may change afterwards.
     """
-    cursor = views.execute(_TASKS.format(tasks="latest_tasks" if run_id is None else "tasks"), {"run": run_id})
+    cursor = views.execute(_TASKS.format(tasks="tasks_latest" if run_id is None else "tasks"), {"run": run_id})
     return cursor, cursor.fetchmany(_FETCHED)
 
 

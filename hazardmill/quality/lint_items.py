@@ -107,5 +107,5 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
 
     The first tasks come after a sort, so that all parts have been read by then: the store may change afterwards.
     """
-    cursor = views.execute("SELECT task_id, source, danger, document, avoidability FROM latest_tasks ORDER BY task_id")
+    cursor = views.execute("SELECT task_id, source, danger, document, avoidability FROM tasks_latest ORDER BY task_id")
     return cursor, cursor.fetchmany(_FETCHED)

@@ -32,7 +32,7 @@ _ACCEPTED: Final = """
 _TASKS: Final = _ACCEPTED.format(
     id="task_id",
     kind="task",
-    table="latest_tasks",
+    table="tasks_latest",
     columns="t.document, t.danger, t.danger_group, t.danger_type, t.safe_plan, t.unsafe_plan",
     latest="",
 )
@@ -99,7 +99,7 @@ _HAZARD_TASKS: Final = _ACCEPTED.format(
 _ALSO_OF_OTHERS: Final = ", t.licence, t.attribution"
 
 _KINDS: Final = """
-    SELECT task_id, 'task' FROM latest_tasks
+    SELECT task_id, 'task' FROM tasks_latest
     UNION ALL SELECT DISTINCT scenario_id, kind FROM scenarios
     UNION ALL SELECT DISTINCT hazard_task_id, 'hazard_task' FROM hazard_tasks
 """

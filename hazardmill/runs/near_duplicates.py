@@ -26,12 +26,12 @@ CHUNK: Final = 1_000
 # The order of `hazardmill dedupe`: by run, and within a run by record.
 _IDS: Final = """
     SELECT tasks.task_id
-    FROM latest_tasks AS tasks
+    FROM tasks_latest AS tasks
     LEFT JOIN outcomes ON outcomes.run_id = tasks.run_id AND outcomes.record_id = tasks.record_id
     LEFT JOIN (SELECT run_id, min("at") AS began FROM runs GROUP BY run_id) AS runs ON runs.run_id = tasks.run_id
     ORDER BY began, tasks.run_id, ordinal, tasks.task_id
 """
-_TASKS: Final = "SELECT task_id, document, danger FROM latest_tasks WHERE list_contains($tasks, task_id)"
+_TASKS: Final = "SELECT task_id, document, danger FROM tasks_latest WHERE list_contains($tasks, task_id)"
 
 
 class NearDuplicate(FrozenModel):

@@ -1,4 +1,4 @@
-"""DuckDB views over the parts: one per table with the latest row of each key, and ``latest_tasks`` over all runs."""
+"""DuckDB views over the parts: one per table with the latest row of each key, and ``tasks_latest`` over all runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROWS_A_COMMIT: Final = 2**32
 _SQL_TYPES: Final = {STR: "VARCHAR", INT: "BIGINT", REAL: "DOUBLE", BOOL: "BOOLEAN", TIME: "TIMESTAMPTZ"}
 """DuckDB's name for each column type."""
 
-LATEST_TASKS: Final = "latest_tasks"
+TASKS_LATEST: Final = "tasks_latest"
 """Name of the view with the last row of each task over all runs."""
 
 PARTS: Final = "parts"
@@ -46,7 +46,7 @@ def open_views(snapshot: Snapshot, tables: Collection[str] | None = None) -> Duc
 
     Args:
         snapshot: The view of the store to show.
-        tables: The tables whose views are created; null for all. ``latest_tasks`` comes with ``tasks``.
+        tables: The tables whose views are created; null for all. ``tasks_latest`` comes with ``tasks``.
 
     Raises:
         PartGone: A part no longer exists.
@@ -226,7 +226,7 @@ def _create_view(
     connection.execute(f"CREATE {'TABLE' if read else 'VIEW'} {_ordered_name(table)} AS {ordered}")
     connection.execute(f"CREATE VIEW {_quote(table.name)} AS {_latest(table, table.key, _ordered_name(table))}")
     if table is TASKS:
-        connection.execute(f"CREATE VIEW {LATEST_TASKS} AS {_latest(table, ['task_id'], _ordered_name(table))}")
+        connection.execute(f"CREATE VIEW {TASKS_LATEST} AS {_latest(table, ['task_id'], _ordered_name(table))}")
 
 
 def _order_query(table: Table, place: Callable[[str], str], snapshot: Snapshot, pending: bool) -> str:

@@ -12,7 +12,7 @@ import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from hazardmill.errors import InputError
-from hazardmill.store.duckdb_views import LATEST_TASKS, PARTS, add_views, ask_views
+from hazardmill.store.duckdb_views import PARTS, TASKS_LATEST, add_views, ask_views
 from hazardmill.store.maintenance.findings import command
 from hazardmill.store.schemas import TABLES, TASKS
 from hazardmill.store.snapshot import Snapshot
@@ -39,7 +39,7 @@ _FUNCTIONS: Final = frozenset(
 _WITHOUT_TABLES: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 """Those of them whose answer never depends on which views there are, or on the store's files."""
 
-_VIEWS: Final = {**{name: {name} for name in TABLES}, LATEST_TASKS: {TASKS.name}, PARTS: set[str]()}
+_VIEWS: Final = {**{name: {name} for name in TABLES}, TASKS_LATEST: {TASKS.name}, PARTS: set[str]()}
 """Lower-case name of what a query can read to the tables behind it."""
 
 _READ: Final = "use select, from, describe, show or summarize"

@@ -31,7 +31,7 @@ ingest, resume or compaction cleans up. So use the views, or run `hazardmill sto
 (`replaced_left`).
 
 The views of `store.duckdb` refer to the folder where the store was when the file was written. After a move, run in
-DuckDB: `SET VARIABLE hazardmill_store = 'new folder';`. `latest_tasks` has each `task_id` once, from the latest run
+DuckDB: `SET VARIABLE hazardmill_store = 'new folder';`. `tasks_latest` has each `task_id` once, from the latest run
 that wrote it. `parts` lists the part files with their commit, their number of rows, the number of rows before them in
 the same commit and table, and the version of their schema. `at` is a keyword of SQL: write `"at"`.
 

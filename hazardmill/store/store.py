@@ -382,7 +382,7 @@ class Store:
         return self.read(later)
 
     def connect(self) -> DuckDBPyConnection:
-        """Return an in-memory DuckDB connection with one view per table, ``latest_tasks``, and ``parts``.
+        """Return an in-memory DuckDB connection with one view per table, ``tasks_latest``, and ``parts``.
 
         The views show this moment; connect again to see later commits. They refer to the current parts, and fail once a
         compaction removes these; ``query`` tries again in that case.
@@ -398,7 +398,7 @@ class Store:
 
         Args:
             asking: Runs queries on the connection.
-            tables: The tables that ``asking`` reads, null for all: each takes some milliseconds. ``latest_tasks`` comes
+            tables: The tables that ``asking`` reads, null for all: each takes some milliseconds. ``tasks_latest`` comes
                 with ``tasks``.
 
         Raises:

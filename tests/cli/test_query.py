@@ -158,7 +158,7 @@ def test_functions_that_read_can_be_called(sql: str, hazardmill: Hazardmill) -> 
         "select view_name from duckdb_views() where not internal order by view_name",
         'with tasks as (select 1 as one) select one, source from tasks, Records, main."PARTS" order by all',
         "select count(*) as n from query_table('rec' || 'ords')",
-        "select (select count(*) from latest_tasks) as n, exists(from 'parts') as are_any",
+        "select (select count(*) from tasks_latest) as n, exists(from 'parts') as are_any",
         "with a as (from records) select count(*) as n from a where record_id not in (select record_id from drafts)",
         "select column_name from (describe from records join rejects using (run_id)) order by column_name",
     ],

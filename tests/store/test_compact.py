@@ -140,7 +140,7 @@ def test_rows_digests_and_views_do_not_change(commits: list[list[tuple[int, int]
 
 def latest_tasks(store: Store) -> list[tuple]:
     with store.connect() as views:
-        return sorted(views.execute("SELECT task_id, run_id, record_id FROM latest_tasks").fetchall())
+        return sorted(views.execute("SELECT task_id, run_id, record_id FROM tasks_latest").fetchall())
 
 
 def test_an_open_writer_and_its_journal_are_left_alone(filled: Store) -> None:

@@ -33,7 +33,7 @@ def test_the_views_show_the_latest_row_of_each_key(filled: Store) -> None:
     with filled.connect() as views:
         assert views.execute("SELECT record_id, drafts FROM outcomes ORDER BY 1").fetchall() == [("n:1", 2), ("n:2", 1)]
         assert views.execute("SELECT count(*) FROM tasks").fetchall() == [(2,)]
-        assert views.execute("SELECT run_id, code FROM latest_tasks").fetchall() == [("r2", "new")]
+        assert views.execute("SELECT run_id, code FROM tasks_latest").fetchall() == [("r2", "new")]
         assert views.execute("SELECT sum(row_count) FROM parts WHERE table_name = 'outcomes'").fetchall() == [(3,)]
 
 
@@ -42,14 +42,14 @@ def test_rows_in_the_journal_are_in_the_views_and_win(filled: Store) -> None:
         writer.append_sync({"tasks": [row("tasks", run_id="r3", task_id="t", code="newest")]})
         writer.append_sync({"llm_calls": [call("i")]})
         with filled.connect() as views:
-            assert views.execute("SELECT code FROM latest_tasks").fetchall() == [("newest",)]
+            assert views.execute("SELECT code FROM tasks_latest").fetchall() == [("newest",)]
             assert views.execute("SELECT identity FROM llm_calls").fetchall() == [("i",)]
 
 
 def test_of_tables_that_nobody_reads_no_part_is_opened(filled: Store) -> None:
     for part in (filled.path / "outcomes").iterdir():
         part.unlink()
-    sql = "SELECT count(*), (SELECT count(*) FROM latest_tasks), (SELECT count(*) FROM runs) FROM tasks"
+    sql = "SELECT count(*), (SELECT count(*) FROM tasks_latest), (SELECT count(*) FROM runs) FROM tasks"
     assert filled.query(lambda views: views.execute(sql).fetchall(), ["tasks", "runs"]) == [(2, 1, 1)]
     with pytest.raises(StoreError, match="the part is gone"):
         filled.query(lambda views: views.execute(sql).fetchall())
@@ -82,7 +82,7 @@ def test_the_lens_file_works_alone_from_anywhere(
     filled.write_lens(path)  # again, over the old one
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(str(path), read_only=True) as lens:
-        assert lens.execute("SELECT run_id, code FROM latest_tasks").fetchall() == [("r2", "new")]
+        assert lens.execute("SELECT run_id, code FROM tasks_latest").fetchall() == [("r2", "new")]
         assert lens.execute("SELECT count(*) FROM llm_calls").fetchall() == [(0,)]
     left = sorted(p.name for p in filled.path.iterdir() if "duckdb" in p.name)
     assert left == [".store.duckdb.lock", "store.duckdb"]
@@ -95,7 +95,7 @@ def test_several_may_write_the_lens_at_once(filled: Store) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(write, range(12))) == {filled.path / "store.duckdb"}
     with duckdb.connect(str(filled.path / "store.duckdb"), read_only=True) as lens:
-        assert lens.execute("SELECT run_id FROM latest_tasks").fetchall() == [("r2",)]
+        assert lens.execute("SELECT run_id FROM tasks_latest").fetchall() == [("r2",)]
 
 
 def test_who_waited_for_the_lens_writes_what_was_committed_meanwhile(
@@ -110,7 +110,7 @@ def test_who_waited_for_the_lens_writes_what_was_committed_meanwhile(
 
     monkeypatch.setattr("hazardmill.store.store.exclusive", waited)
     with duckdb.connect(str(filled.write_lens()), read_only=True) as lens:
-        assert lens.execute("SELECT code FROM latest_tasks").fetchall() == [("newest",)]
+        assert lens.execute("SELECT code FROM tasks_latest").fetchall() == [("newest",)]
 
 
 def test_a_moved_lens_is_told_where_its_store_is(filled: Store, tmp_path: Path) -> None:
