@@ -11,6 +11,7 @@ from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifa
 from prefect.logging import get_run_logger
 
 from flows.publishing import key, repeat
+from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.run import Run
 
 LOOK_EVERY_S: Final = 2.0
@@ -24,13 +25,17 @@ class Progress:
         artifact_id: The artifact; None if it could not be created.
         done: Records done before.
         total: Records of the run.
+
+    Attributes:
+        pace: What follows the steps of the records, for the time that is left; null to count records only.
     """
 
     def __init__(self, artifact_id: UUID | None, done: int, total: int) -> None:
         self.artifact_id = artifact_id
         self.done = done
         self.total = total
-        self._shown = done
+        self.pace: RunPace | None = None
+        self._shown = self.text
 
     @classmethod
     async def begin(cls, run: Run) -> Progress:
@@ -53,20 +58,24 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """Records done, in words."""
-        return f"{self.done} of {self.total} records"
+        """Records done and the time that is left, in words."""
+        left = "" if self.pace is None else self.pace.text
+        return f"{self.done} of {self.total} records" + (f", {left}" if left else "")
 
     def __call__(self, record_id: str, outcome: object) -> None:
         """Count a record."""
         self.done += 1
+        if self.pace is not None:
+            self.pace.commit(record_id)
 
     async def show(self) -> None:
         """Update the artifact if anything has changed."""
-        if self.artifact_id is None or self.done == self._shown:
+        text = self.text
+        if self.artifact_id is None or text == self._shown:
             return
-        self._shown = self.done
+        self._shown = text
         try:
-            await aupdate_progress_artifact(self.artifact_id, self.percent, self.text)
+            await aupdate_progress_artifact(self.artifact_id, self.percent, text)
         except Exception as error:
             get_run_logger().debug("the progress artifact is behind: %r", error)
 
@@ -84,4 +93,6 @@ async def watch_progress(progress: Progress, look: Callable[[], Awaitable[None]]
         async with repeat(LOOK_EVERY_S, once):
             yield
     finally:
+        # Whether all is done or not: nothing more will be done here.
+        progress.pace = None
         await once()

@@ -15,10 +15,9 @@ from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited
 from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome
 from hazardmill.reporting.numbers import plural, usd
+from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.run import Run
 from hazardmill.runs.waves import WAITING, WaveStep
-
-_MINUTE_S: Final = 60.0
 
 _ASKING: Final = ("extract", "author", "judge")
 """The stages that ask a model."""
@@ -32,11 +31,15 @@ class WaveLog:
 
     Args:
         run: The run.
+
+    Attributes:
+        pace: What follows the steps of the records, for the time that is left; null to leave it out.
     """
 
     def __init__(self, run: Run) -> None:
         self.committed: list[WaveStep] = []
         """What the stage ``commit`` returned, wave by wave."""
+        self.pace: RunPace | None = None
         self._run = run
         self._began = time.monotonic()
         self._stages: dict[str, list[WaveStep]] = defaultdict(list)
@@ -83,14 +86,14 @@ class WaveLog:
         costs, records = self._costs.pop(step.wave), self._planned.pop(step.wave)
         spent = "cost unknown" if None in costs else usd(sum(cost for cost in costs if cost is not None))
         rate = self._done / max(time.monotonic() - self._began, 1e-9)
-        left = sum(self._planned.values())
+        left, pace = sum(self._planned.values()), "" if self.pace is None else self.pace.text
         parts = [
             f"wave {step.wave}: {plural(records, 'record')}",
             f"{step.counts.get(Outcome.ACCEPTED.value, 0)} accepted",
             spent,
             *self._retried(),
             f"{rate:.1f} records/s",
-            f"{left / rate / _MINUTE_S:.0f} min left" if left and rate else "none left",
+            (pace or "time left unknown") if left else "none left",
         ]
         return ", ".join(parts)
 

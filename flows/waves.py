@@ -23,6 +23,7 @@ from flows.stages import run_as_tasks
 from flows.wave_log import WaveLog
 from hazardmill.errors import BudgetReached, RunWaiting
 from hazardmill.runs.config import RunConfig
+from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.run import Run
 from hazardmill.runs.session import Session
 from hazardmill.runs.waves import WaveStep
@@ -96,9 +97,11 @@ async def _work_twice(run: Run, progress: Progress, log: WaveLog) -> str | None:
 
 
 async def _work(run: Run, progress: Progress, log: WaveLog) -> str | None:
-    async with run.session(log.on_retry) as session:
+    pace = RunPace(run.config, progress.total - progress.done)
+    async with run.session(log.on_retry, pace) as session:
         waves = await asyncio.to_thread(run.waves)
         progress.done = progress.total - sum(map(len, waves))
+        progress.pace = log.pace = pace
         session.on_record = progress
         try:
             async with _watch_budget(run, session, progress):

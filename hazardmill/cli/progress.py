@@ -10,10 +10,12 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome
+from hazardmill.runs.overview.pace import RunPace
 
 _EVERY_S = 3.0
 _LONGEST_REASON = 200
@@ -27,10 +29,14 @@ class RunProgress:
     Args:
         total: Records of the run.
         quiet: Whether to print nothing.
+        pace: What follows the steps of the records, for the time that is left; null to count records only.
     """
 
-    def __init__(self, total: int, *, quiet: bool = False) -> None:
+    def __init__(self, total: int, *, quiet: bool = False, pace: RunPace | None = None) -> None:
         self._total = total
+        self._pace = pace
+        if pace is not None:
+            pace.on_step = self._show_step
         self._counts: Counter[str] = Counter()
         self._console = Console(stderr=True, quiet=quiet)
         self._last = time.monotonic()
@@ -41,16 +47,17 @@ class RunProgress:
             self._bar = Progress(
                 TextColumn("milling"),
                 BarColumn(),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[ended]}/{task.total:.0f}"),
                 TextColumn("{task.description}"),
                 TimeElapsedColumn(),
+                *([] if pace is None else [_TimeLeftColumn(pace)]),
                 console=self._console,
             )
 
     def __enter__(self) -> Self:
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task("", total=self._total)
+            self._task = self._bar.add_task("", total=self._total, ended=0)
         return self
 
     def __exit__(
@@ -59,13 +66,22 @@ class RunProgress:
         if self._bar is not None:
             self._bar.stop()
         elif not self._console.quiet:
-            self._say()
+            self._say(last=True)
 
     def __call__(self, record_id: str, outcome: Outcome) -> None:
         """Count a finished record."""
         self._counts[outcome.value] += 1
+        if self._pace is None:
+            self._show_step()
+        else:
+            self._pace.commit(record_id)
+
+    def _show_step(self) -> None:
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, advance=1, description=self._summary())
+            ended = sum(self._counts.values())
+            # Records of a wave are committed together: without those under way, the bar would stand still until then.
+            done = ended if self._pace is None else self._pace.done
+            self._bar.update(self._task, completed=done, ended=ended, description=self._summary())
         elif time.monotonic() - self._last >= _EVERY_S:
             self._last = time.monotonic()
             if not self._console.quiet:
@@ -88,10 +104,26 @@ class RunProgress:
             else:
                 print(text, file=sys.stderr, flush=True)
 
-    def _say(self) -> None:
+    def _say(self, *, last: bool = False) -> None:
         # A reader that has gone away is no reason to stop a run.
         with contextlib.suppress(BrokenPipeError):
-            print(f"{sum(self._counts.values())}/{self._total} records: {self._summary()}", file=sys.stderr, flush=True)
+            # The last line stands when nothing more will be done, even if records are left.
+            left = f"; {self._pace.text}" if not last and self._pace is not None and self._pace.text else ""
+            done = f"{sum(self._counts.values())}/{self._total} records: {self._summary()}"
+            print(f"{done}{left}", file=sys.stderr, flush=True)
 
     def _summary(self) -> str:
         return ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._counts.items())) or "none yet"
+
+
+class _TimeLeftColumn(ProgressColumn):
+    """Shows the time that is left, which changes while nothing gets done too."""
+
+    max_refresh = 1.0
+
+    def __init__(self, pace: RunPace) -> None:
+        super().__init__()
+        self._pace = pace
+
+    def render(self, task: Task) -> Text:
+        return Text(self._pace.text)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import sys
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +13,8 @@ from hazardmill.errors import ConnectionFailed
 from hazardmill.llm.client import Retry
 from hazardmill.llm.requests import Message, Request
 from hazardmill.records import Outcome
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.overview.pace import RunPace
 
 
 class Clock:
@@ -45,6 +49,41 @@ def test_off_a_terminal_it_is_a_line_every_few_seconds(clock: Clock, capsys: pyt
         "3/4 records: 2 accepted, 1 no_danger",
         "4/4 records: 2 accepted, 1 duplicate, 1 no_danger",
     ]
+
+
+def paced(total: int, clock: Clock) -> RunPace:
+    return RunPace(RunConfig(inputs=(RunInput(source="x"),)), total, clock.monotonic)
+
+
+def test_between_commits_it_says_how_long_the_rest_will_take(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    pace = paced(4, clock)
+    declined: Any = SimpleNamespace(danger=None)
+    with RunProgress(4, pace=pace) as show:
+        clock.now = 60
+        pace.on_extraction(cast("Any", SimpleNamespace(record_id="x:1")), declined)
+        clock.now = 120
+        show("x:1", Outcome.NO_DANGER)
+    # The last line stands after the end, when nothing more will be done.
+    assert capsys.readouterr().err.splitlines() == [
+        "0/4 records: none yet; about 3 min left",
+        "1/4 records: 1 no_danger; about 6 min left",
+        "1/4 records: 1 no_danger",
+    ]
+
+
+def test_the_bar_moves_between_commits_and_says_how_long_the_rest_will_take(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    pace = paced(2, clock)
+    with RunProgress(2, pace=pace):
+        clock.now = 90
+        pace.on_extraction(cast("Any", SimpleNamespace(record_id="x:1")), cast("Any", SimpleNamespace(danger="fire")))
+    shown = terminal.getvalue()
+    assert "0/2" in shown and "about 4.5 min left" in shown
 
 
 def test_quiet_says_nothing(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

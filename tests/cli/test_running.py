@@ -23,6 +23,7 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
+from hazardmill.generation.watch import Watch
 from hazardmill.llm.client import Retry
 from hazardmill.llm.requests import Message, Request
 from hazardmill.runs.config import RunConfig, RunInput
@@ -49,7 +50,7 @@ class Working(Run):
 
     @asynccontextmanager
     async def session(
-        self, on_retry: Callable[[Retry], None] | None = None, *, wait: bool = False
+        self, on_retry: Callable[[Retry], None] | None = None, watch: Watch | None = None, *, wait: bool = False
     ) -> AsyncIterator[Any]:
         assert on_retry is not None
         request = Request(stage="extract", model="toy", messages=(Message(role="user", content="?"),))

@@ -150,7 +150,7 @@ class Milled:
     """A run whose sessions are counted."""
 
     run_id = "r"
-    config = SimpleNamespace(backend="litellm")
+    config = SimpleNamespace(backend="litellm", kind="task", channel="single")
 
     def __init__(self, *does: float | BaseException) -> None:
         self.does = list(does)
@@ -163,7 +163,7 @@ class Milled:
         return [[ordinal] for ordinal in self.left]
 
     @asynccontextmanager
-    async def session(self, on_retry: object) -> AsyncIterator[Session]:
+    async def session(self, on_retry: object, watch: object) -> AsyncIterator[Session]:
         self.story.append("opened")
         try:
             yield Session(self.does.pop(0), self.budget)
@@ -258,6 +258,7 @@ def test_a_wave_is_logged_with_its_cost_its_retries_and_what_is_left(
 ) -> None:
     steps = Steps(monkeypatch, caplog)
     steps.plan(3, 2)
+    steps.log.pace = SimpleNamespace(text="about 5 min left")  # type: ignore[assignment]
     for error in (RateLimited("429"), RateLimited("429"), ProviderDown("503")):
         retry: Any = SimpleNamespace(error=error)
         steps.log.on_retry(retry)
@@ -268,7 +269,7 @@ def test_a_wave_is_logged_with_its_cost_its_retries_and_what_is_left(
     # One record stays pending for want of a recorded answer: no work is left all the same.
     steps.add("commit", 2, accepted=1)
     assert steps.lines == [
-        "wave 1: 3 records, 2 accepted, $0.750, 3 retries (429: 2, 5xx: 1), N records/s, 0 min left",
+        "wave 1: 3 records, 2 accepted, $0.750, 3 retries (429: 2, 5xx: 1), N records/s, about 5 min left",
         "wave 2: 2 records, 1 accepted, cost unknown, N records/s, none left",
     ]
 
@@ -458,6 +459,7 @@ def test_a_run_that_asks_nobody_looks_for_no_key(blocks: dict[str, str], monkeyp
 def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[tuple[float, str]] = []
     looks: list[int] = []
+    committed: list[str] = []
 
     async def update(artifact_id: UUID, percent: float, text: str) -> None:
         shown.append((percent, text))
@@ -473,6 +475,7 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
         async def look() -> None:
             looks.append(progress.done)
 
+        progress.pace = SimpleNamespace(text="about 5 min left", commit=committed.append)  # type: ignore[assignment]
         async with watch_progress(progress, look):
             progress("neiss:1", "accepted")
             await first.wait()
@@ -481,7 +484,8 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
 
     first = asyncio.Event()
     asyncio.run(use())
-    assert shown[0] == (50, "2 of 4 records") and shown[-1] == (100, "4 of 4 records")
+    assert shown[0] == (50, "2 of 4 records, about 5 min left") and shown[-1] == (100, "4 of 4 records")
+    assert committed == ["neiss:1", "neiss:2", "neiss:3"]
     assert len(shown) <= 3 and looks[-1] == 4
 
 

@@ -29,6 +29,7 @@ from hazardmill.evaluation.runner import AskedAbout, Evaluation
 from hazardmill.evaluation.score_file import check_read
 from hazardmill.evaluation.scored_run import ScoredRun
 from hazardmill.llm.client import Retry
+from hazardmill.reporting.time_left import TimeLeft
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
@@ -104,7 +105,7 @@ def work_through(
         RunStopped: Interrupted, out of money, or the disk refused; the same command resumes.
         ProviderError: The provider cannot be asked; likewise.
     """
-    progress = _Progress(total, quiet, what)
+    progress = _Progress(total, quiet, what, paced=evaluation.access.channel == "single")
     with _resumable(evaluation.run_id):
         return asyncio.run(_work(evaluation, store, progress, wait))
 
@@ -142,19 +143,25 @@ def _resumable(run_id: str) -> Iterator[None]:
 
 
 class _Progress:
-    """Prints on standard error how many tasks are done."""
+    """Prints on standard error how many tasks are done, and how long the rest will take."""
 
-    def __init__(self, total: int, quiet: bool, what: str) -> None:
+    def __init__(self, total: int, quiet: bool, what: str, *, paced: bool = True) -> None:
         self._total = total
         self._what = what
         self._quiet = quiet
         self._done = 0
+        # Answers to a batch come when they suit its provider, not at a pace.
+        self._left = TimeLeft(total, time.monotonic) if paced else None
         self._last = time.monotonic()
 
     def task(self, task: AskedAbout) -> None:
         """Count a task; its twin does not count."""
         self._done += task.variant is None
-        self._say(f"{self._done}/{self._total} {self._what}")
+        left = ""
+        if self._left is not None:
+            self._left.update(self._done)
+            left = self._left.text
+        self._say(f"{self._done}/{self._total} {self._what}" + (f"; {left}" if left else ""))
 
     def retry(self, retry: Retry) -> None:
         """Report that a request waits for another attempt."""

@@ -32,6 +32,7 @@ from hazardmill.report.summary import funnel_and_cost
 from hazardmill.report.wording import usd_per_task, usd_sum
 from hazardmill.reporting.numbers import plural, share, usd
 from hazardmill.runs.budgets import suggest_budget
+from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -156,8 +157,10 @@ async def _work(run: Run, quiet: bool, wait: bool) -> None:
         # SIGTERM ends a run as Ctrl-C does: stopped, resumable.
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
     waves = run.waves()
-    with RunProgress(sum(map(len, waves)), quiet=quiet) as progress:
-        async with run.session(progress.on_retry, wait=wait) as session:
+    pending = sum(map(len, waves))
+    pace = RunPace(run.config, pending)
+    with RunProgress(pending, quiet=quiet, pace=pace) as progress:
+        async with run.session(progress.on_retry, pace, wait=wait) as session:
             await session.work_through(waves, progress)
     warn_unrecorded(session.unrecorded)
     older = older_answers(run.store, run.run_id)
