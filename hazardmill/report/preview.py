@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hazardmill.generation.acting.refine import TurnAttempt
 from hazardmill.generation.extract import ExtractResult
 from hazardmill.generation.refine import DraftAttempt, first_failure
-from hazardmill.llm.requests import OFFLINE_MODEL, Answer
+from hazardmill.llm.requests import Answer
 from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.why.render_text import write_check, write_plan
 from hazardmill.report.why.simulate import Stepper
@@ -15,6 +15,7 @@ from hazardmill.report.why.words import reason_words
 from hazardmill.report.wording import OUTCOME_WORDS, reason
 from hazardmill.reporting.numbers import UNKNOWN, plural
 from hazardmill.reporting.terminal_text import Lines
+from hazardmill.runs.overview.answering_models import describe_model
 
 
 class Preview:
@@ -135,8 +136,7 @@ class DialoguePreview(Preview):
 
 def _write_who(page: Lines, answers: Sequence[Answer]) -> None:
     names = dict.fromkeys(answer.model_answered or UNKNOWN for answer in answers)
-    words = [f"{name} (rules, not a language model)" if name == OFFLINE_MODEL else name for name in names]
-    page.field("answered by", ", ".join(words) or "nobody")
+    page.field("answered by", ", ".join(map(describe_model, names)) or "nobody")
 
 
 def _write_danger(page: Lines, danger: Danger) -> None:

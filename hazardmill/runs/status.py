@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from hazardmill.records import FrozenModel, Outcome
+from hazardmill.runs.overview.answering_models import AnsweringModel, asked_models, read_answering_models
 from hazardmill.store.schemas import RUNS
 from hazardmill.store.store import Store
 
@@ -81,6 +82,8 @@ class RunSummary(FrozenModel):
         duration_s: Seconds from its start to its last sign of life, including pauses between sessions.
         counts: For a generation run: records by source, and by outcome as the table of outcomes has them now.
         paid: What it paid.
+        models_asked: The models that its configuration names; none if it only replays what was recorded.
+        answered_by: The models that have answered in it, whichever run paid.
     """
 
     run_id: str
@@ -94,6 +97,8 @@ class RunSummary(FrozenModel):
     duration_s: float
     counts: dict[str, Any]
     paid: Paid
+    models_asked: tuple[str, ...] = ()
+    answered_by: tuple[AnsweringModel, ...] = ()
 
 
 def summarize_runs(store: Store) -> list[RunSummary]:
@@ -104,13 +109,26 @@ def summarize_runs(store: Store) -> list[RunSummary]:
     """
     # States come first: work done meanwhile may be counted, but never for a run that is not listed.
     rows = [(row, name_state(store, row)) for row in latest_states(store)]
-    outcomes, paid = _outcomes(store), _read_payments(store)
+    outcomes, paid, answered_by = _outcomes(store), _read_payments(store), read_answering_models(store)
     return [
-        _summarise(row, state, outcomes.get(row["run_id"], {}), paid.get(row["run_id"], Paid())) for row, state in rows
+        _summarise(
+            row,
+            state,
+            outcomes.get(row["run_id"], {}),
+            paid.get(row["run_id"], Paid()),
+            answered_by.get(row["run_id"], ()),
+        )
+        for row, state in rows
     ]
 
 
-def _summarise(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], paid: Paid) -> RunSummary:
+def _summarise(
+    row: Mapping[str, Any],
+    state: str,
+    outcomes: Mapping[str, int],
+    paid: Paid,
+    answered_by: tuple[AnsweringModel, ...],
+) -> RunSummary:
     counts = json.loads(row["counts"]) if row["counts"] else {}
     records = counts.get("records")
     if row["kind"] == "generate":
@@ -133,6 +151,8 @@ def _summarise(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], 
         duration_s=(alive - row["started"]).total_seconds(),
         counts=counts,
         paid=paid,
+        models_asked=asked_models(json.loads(row["config"] or "{}")),
+        answered_by=answered_by,
     )
 
 

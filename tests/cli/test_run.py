@@ -51,6 +51,8 @@ def test_a_run_goes_through_and_says_what_came_of_it(first: Ended, hazardmill: H
     assert ended.err == ""
     assert ended.json["run_ids"] == ["first"]
     assert {"funnel", "cost"} <= ended.json.keys()
+    by = [{"model": "offline-author", "backend": "offline"}]
+    assert ended.json["answered_by"] == by
     store = Store.open("s")
     outcomes = [row["outcome"] for row in store.rows("outcomes")]
     assert len(outcomes) == RECORDS and "accepted" in outcomes
@@ -62,6 +64,9 @@ def test_a_run_goes_through_and_says_what_came_of_it(first: Ended, hazardmill: H
     listed = hazardmill("run", "list", "--store", "s").out
     assert listed.startswith("first  generate  completed  ")
     assert f"{outcomes.count('accepted')} accepted" in listed and "pending" not in listed
+    assert (row["models_asked"], row["answered_by"]) == (["offline-author"], by)
+    assert "  answered by offline-author (rules, not a language model)  $0.00, tokens unknown  20" in listed
+    assert row["prompt_tokens"] is row["completion_tokens"] is None
 
 
 def test_a_shard_is_worked_on_and_listed_as_such(generate: Hazardmill, hazardmill: Hazardmill) -> None:
@@ -80,7 +85,9 @@ def test_a_shard_is_worked_on_and_listed_as_such(generate: Hazardmill, hazardmil
 def test_people_see_tables_and_progress_on_the_other_stream(generate: Hazardmill) -> None:
     ended = generate("--store", "s", "--run-id", "first", "--limit", 2)
     assert ended.code == 0
-    assert "run first: 2 records" in ended.err and "2/2 records: " in ended.err
+    who = "offline-author (rules, not a language model)"
+    assert f"run first: 2 records; asks {who}" in ended.err and f"\nanswered by {who}\n" in ended.out
+    assert "2/2 records: " in ended.err
     assert "accepted" in ended.out and "The funnel adds up." in ended.out
 
 
@@ -515,18 +522,25 @@ def test_a_run_that_stopped_is_listed_with_what_it_has_so_far(stopped: Store, ha
     assert half["duration_s"] >= 0 and half["started"] <= half["changed"]
     lines = hazardmill("run", "list", "--store", "s").out.splitlines()
     assert lines[0].startswith("half  generate  completed  3 records: ")
-    assert "  $0.00, " in lines[0] and " tokens  20" in lines[0] and " UTC, 0:0" in lines[0]
+    assert "  $0.00, tokens unknown  20" in lines[0] and " UTC, 0:0" in lines[0]
+    # Nobody has answered it anew, so that it has no tokens of its own.
+    assert "  $0.00  20" in lines[1]
     assert "3 pending" in lines[1]
 
 
 def test_a_cost_that_is_unknown_is_said_to_be_with_the_most_it_can_be(stopped: Store, hazardmill: Hazardmill) -> None:
     call = stopped.rows("llm_calls", {"run_id": "half"})[0]
     with stopped.writer("half") as writer:
-        writer.append_sync({"llm_calls": [{**call, "usd": None, "usd_upper": 0.25, "completion_tokens": None}]})
+        writer.append_sync({"llm_calls": [{**call, "usd": None, "usd_upper": 0.25}]})
     row = hazardmill("run", "list", "--store", "s", "--json").json[0]
     assert (row["usd"], row["usd_upper"], row["completion_tokens"]) == (None, 0.25, None)
     line = hazardmill("run", "list", "--store", "s").out.splitlines()[0]
-    assert "  unknown cost, at most $0.250, " in line and " + unknown tokens" in line
+    assert "  unknown cost, at most $0.250, tokens unknown  20" in line
+    known = [{**each, "prompt_tokens": 1200} for each in stopped.rows("llm_calls", {"run_id": "half"})]
+    with stopped.writer("half") as writer:
+        writer.append_sync({"llm_calls": known})
+    line = hazardmill("run", "list", "--store", "s").out.splitlines()[0]
+    assert f", {1200 * len(known):,} + unknown tokens  20" in line
 
 
 # With real processes

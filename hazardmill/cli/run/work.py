@@ -32,6 +32,7 @@ from hazardmill.report.summary import funnel_and_cost
 from hazardmill.report.wording import usd_per_task, usd_sum
 from hazardmill.reporting.numbers import plural, share, usd
 from hazardmill.runs.budgets import suggest_budget
+from hazardmill.runs.overview.answering_models import describe_answering, describe_asked, read_answering_models
 from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
@@ -177,7 +178,7 @@ def warn_unrecorded(errors: Sequence[NotRecorded]) -> None:
 
 
 def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, Any] | None = None) -> None:
-    """Print funnel and cost of runs, as tables or as one JSON value, then ``extra`` line by line.
+    """Print funnel and cost of runs and who answered, as text or as one JSON value, then ``extra`` line by line.
 
     Args:
         store: The store of the runs.
@@ -186,12 +187,17 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
         extra: Further results by name. A dict with ``path`` and ``count`` becomes one line; None is left out.
     """
     losses, spent = funnel_and_cost(store, run_ids)
+    answered = read_answering_models(store, run_ids)
+    models = list(dict.fromkeys(model for run_id in run_ids for model in answered.get(run_id, ())))
     if as_json:
-        print_json({"run_ids": run_ids, "funnel": losses.to_json(), "cost": spent.to_json(), **(extra or {})})
+        by = [model.model_dump() for model in models]
+        result = {"run_ids": run_ids, "answered_by": by, "funnel": losses.to_json(), "cost": spent.to_json()}
+        print_json({**result, **(extra or {})})
         return
 
     print_funnel(losses)
     print_cost(spent)
+    click.echo(describe_answering(models))
     for name, value in (extra or {}).items():
         if isinstance(value, dict):
             value = f"{value['path']} ({value['count']})"
@@ -230,7 +236,7 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
         ProviderError: The provider cannot be asked; the run can be resumed.
     """
     if not as_json:
-        click.echo(begins, err=True)
+        click.echo(f"{begins}; {describe_asked(run.config)}", err=True)
         _show_losses(intakes)
     try:
         work_through(run, quiet=as_json, wait=wait)
