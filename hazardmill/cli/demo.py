@@ -29,7 +29,7 @@ from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
 from hazardmill.release.read.release import load_release
-from hazardmill.report.folders import write_task_folders
+from hazardmill.report.folders import TASKS, write_task_folders
 from hazardmill.report.html import write_report
 from hazardmill.review import recorded
 from hazardmill.review.decisions.folder import ReviewFolder
@@ -80,12 +80,12 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     with clock.stage("report"):
         lens = write_lens(store)
         figures = None if review is None else review_figures(store, review, [run.run_id])
-        report = write_report(store, [run.run_id], out / "report.html", review=figures)
-        folders = write_task_folders(store, [run.run_id], out / "tasks")
+        report = write_report(store, [run.run_id], out / "report.html", review=figures, folder=TASKS)
+        folders = write_task_folders(store, [run.run_id], out / TASKS)
     extra: dict[str, Any] = {
         "tables": str(store.path / "<table>" / "*.parquet"),
         "duckdb": lens and str(lens),
-        "tasks": {"path": str(out / "tasks"), "count": len(folders)},
+        "tasks": {"path": str(out / TASKS), "count": len(folders)},
         "report": str(report),
         "review": review and str(review),
     }

@@ -10,7 +10,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option, write_lens
 from hazardmill.errors import InputError
-from hazardmill.report.folders import write_task_folders
+from hazardmill.report.folders import TASKS, write_task_folders
 from hazardmill.report.html import write_report
 from hazardmill.report.markdown import write_markdown
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
@@ -74,8 +74,8 @@ def report(
     lens = write_lens(store)
     write = write_markdown if form == "md" else write_report
     review = None if folder is None else review_figures(store, folder, chosen, wanted)
-    page = write(store, chosen, out / f"report.{form}", wanted, review)
-    folders = write_task_folders(store, chosen, out / "tasks", wanted)
+    page = write(store, chosen, out / f"report.{form}", wanted, review, folder=TASKS)
+    folders = write_task_folders(store, chosen, out / TASKS, wanted)
     if as_json:
         tasks = [str(path) for path in folders]
         print_json(
@@ -88,7 +88,7 @@ def report(
             }
         )
         return
-    click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))
+    click.echo(f"{page}\n{len(folders)} task folders in {out / TASKS}" + (f"\n{lens}" if lens else ""))
 
 
 def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Sequence[str] = ()) -> ReviewStatistics:

@@ -13,6 +13,7 @@ figures.py            the figures of records and cost, and the list of all figur
 dangers.py            the figures of the tasks: groups, types, plan length by safety effort
 sankey.py             the diagram from source to entity in danger
 examples.py           the tasks that the page shows in full
+task_list.py          the list of all tasks, with links to their folders
 report_data.py        the content of a report, gathered once
 html.py               the page
 markdown.py           the page as Markdown, with its figures beside it

@@ -25,6 +25,9 @@ from hazardmill.text.printable import comment
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+TASKS: Final = "tasks"
+"""Name of the folder with a folder per task, beside a report."""
+
 MAX_NAME: Final = 120
 """Longest task id that serves as the name of a folder, in characters."""
 

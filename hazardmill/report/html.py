@@ -10,6 +10,7 @@ from hazardmill import __version__
 from hazardmill.report import examples, tables
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import gather
+from hazardmill.report.task_list import OPEN_AT_MOST, list_tasks
 from hazardmill.reporting.html import environment, write_text
 from hazardmill.reporting.numbers import NONE
 from hazardmill.review.analysis.statistics import ReviewStatistics
@@ -26,6 +27,8 @@ def write_report(
     path: Path,
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
+    *,
+    folder: str | None = None,
 ) -> Path:
     """Write the report on some runs as an HTML page.
 
@@ -35,6 +38,7 @@ def write_report(
         path: The file to write; missing folders are created.
         sources: The sources to restrict the report to; empty: all.
         review: The decisions of reviewers; null: the page leaves them out.
+        folder: Path of the folder with a folder per task, relative to the file; null if there is none to link to.
 
     Returns:
         The path.
@@ -43,7 +47,7 @@ def write_report(
         StoreError: The file cannot be written.
         DocumentError: The store holds a task that this version cannot read.
     """
-    write_text(path, store.query(lambda views: render_report(views, run_ids, sources, review)))
+    write_text(path, store.query(lambda views: render_report(views, run_ids, sources, review, folder=folder)))
     return path
 
 
@@ -52,10 +56,13 @@ def render_report(
     run_ids: Sequence[str],
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
+    *,
+    folder: str | None = None,
 ) -> str:
     """Return the report on some runs as HTML.
 
-    The arguments are those of ``hazardmill.report.report_data.gather``. The same rows give the same bytes.
+    The arguments are those of ``hazardmill.report.report_data.gather``, and ``folder`` is as in ``write_report``. The
+    same rows give the same bytes.
 
     Raises:
         DocumentError: The store holds a task that this version cannot read.
@@ -73,6 +80,8 @@ def render_report(
             price=tables.cost_of_task(contents.cost),
             spend=tables.spend(contents.cost),
             figures={figure.name: figure for figure in contents.figures},
+            listed=list_tasks(contents.tasks, folder),
+            unfolded=len(contents.tasks) <= OPEN_AT_MOST,
             shown=examples.example_tasks(connection, run_ids, contents.tasks),
             version=__version__,
             # Not named `none`, which is null in a template.

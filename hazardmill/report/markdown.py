@@ -14,6 +14,7 @@ from hazardmill import __version__
 from hazardmill.report import tables
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import ReportData, gather
+from hazardmill.report.task_list import SourceTasks, list_in_markdown, list_tasks
 from hazardmill.reporting.html import write_text
 from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid, grid_markdown
 from hazardmill.reporting.numbers import UNKNOWN
@@ -35,6 +36,8 @@ def write_markdown(
     path: Path,
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
+    *,
+    folder: str | None = None,
 ) -> Path:
     """Write the report on some runs as Markdown, and its figures into the folder ``report-figures`` beside it.
 
@@ -44,6 +47,7 @@ def write_markdown(
         path: The file to write; missing folders are created.
         sources: The sources to restrict the report to; empty: all.
         review: The decisions of reviewers; null: the report leaves them out.
+        folder: Path of the folder with a folder per task, relative to the file; null if there is none to link to.
 
     Returns:
         The path.
@@ -52,7 +56,7 @@ def write_markdown(
         StoreError: A file cannot be written.
         DocumentError: The store holds a task that this version cannot read.
     """
-    text, figures = store.query(lambda views: render_markdown(views, run_ids, sources, review))
+    text, figures = store.query(lambda views: render_markdown(views, run_ids, sources, review, folder=folder))
     for name, svg in figures.items():
         write_text(path.parent / name, svg)
     write_text(path, text)
@@ -64,10 +68,12 @@ def render_markdown(
     run_ids: Sequence[str],
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
+    *,
+    folder: str | None = None,
 ) -> tuple[str, dict[str, str]]:
     """Render the report on some runs as Markdown.
 
-    The arguments are those of ``hazardmill.report.report_data.gather``.
+    The arguments are those of ``hazardmill.report.report_data.gather``, and ``folder`` is that of ``write_markdown``.
 
     Returns:
         The text, and its figures: path relative to the text, to SVG.
@@ -76,11 +82,19 @@ def render_markdown(
         DocumentError: The store holds a task that this version cannot read.
     """
     contents = gather(connection, run_ids, sources, review)
-    text = "\n\n".join(_blocks(contents)) + "\n"
+    blocks = list(_blocks(contents, list_tasks(contents.tasks, folder)))
+    first = next(place for place, block in enumerate(blocks) if block.startswith("## "))
+    text = "\n\n".join([*blocks[:first], _contents(blocks), *blocks[first:]]) + "\n"
     return text, figure_files(contents.figures)
 
 
-def _blocks(it: ReportData) -> Iterator[str]:
+def _contents(blocks: Sequence[str]) -> str:
+    """Return links to all sections; their anchors are those that GitHub, GitLab and most other sites make."""
+    titles = [block.removeprefix("## ") for block in blocks if block.startswith("## ")]
+    return "\n".join(f"- [{title}](#{title.lower().replace(' ', '-')})" for title in titles)
+
+
+def _blocks(it: ReportData, listed: Sequence[SourceTasks]) -> Iterator[str]:
     figures = {figure.name: figure for figure in it.figures}
     yield "# From records to proved tasks"
     yield f"Report of {', '.join(map(code, it.run_ids))}, written by hazardmill {__version__}."
@@ -119,6 +133,9 @@ def _blocks(it: ReportData) -> Iterator[str]:
     yield "## Beside the published figures of DESPITE"
     yield figure_markdown(figures["published"])
     yield grid_markdown(it.published)
+    if listed:
+        yield "## All tasks"
+        yield from list_in_markdown(listed)
 
 
 def _run(run: dict[str, object]) -> str:

@@ -175,7 +175,9 @@ def gather(
     )
 
 
-_TASK_COLUMNS: Final = "run_id, task_id, source, danger_group, danger_type, danger, plan_length, safety_effort"
+_TASK_COLUMNS: Final = (
+    "run_id, task_id, source, danger_group, danger_type, danger, unsafe_length, safe_length, plan_length, safety_effort"
+)
 # Times are read as microseconds: for times with a zone, DuckDB needs a package that we do not depend on (pytz).
 _RUNS: Final = """
     SELECT run_id, arg_max(kind, sequence) AS kind, arg_max(state, sequence) AS state,
