@@ -10,6 +10,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
+from hazardmill.release.build.configs import SPLITS
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.read.exports import FORMATS, export
 from hazardmill.release.read.release import load_release
@@ -24,8 +25,7 @@ loaded = {}
 for config in json.loads(sys.argv[2]):
     splits = datasets.load_dataset(sys.argv[1], config)
     loaded[str(config)] = {
-        split: {"rows": rows.num_rows, "columns": rows.column_names, "first": rows[0], "last": rows[-1]}
-        for split, rows in splits.items()
+        split: {"columns": rows.column_names, "rows": rows.to_list()} for split, rows in splits.items()
     }
 print(json.dumps(loaded))
 """
@@ -71,7 +71,7 @@ def loaded(built, tmp_path_factory):
 
 def test_every_config_loads_with_the_rows_that_the_manifest_counts(loaded, built):
     counts = read_manifest(built).counts
-    found = {config: {split: each["rows"] for split, each in splits.items()} for config, splits in loaded.items()}
+    found = {config: {split: len(each["rows"]) for split, each in splits.items()} for config, splits in loaded.items()}
     assert found == {**counts, "None": counts["tasks"]}
     # Share-alike rows are there, and where they belong.
     assert {"tasks", "tasks_by_sa", "preference_pairs", "contrast_twins", "plans", "drafts"} <= set(found)
@@ -81,17 +81,24 @@ def test_columns_and_rows_are_those_of_the_files(loaded, built):
     for config, counts in read_manifest(built).counts.items():
         for split in counts:
             rows = pq.read_table(built / "data" / config / f"{split}.parquet").to_pylist()
-            expected = {"rows": len(rows), "columns": list(rows[0]), "first": rows[0], "last": rows[-1]}
-            assert loaded[config][split] == expected
+            assert loaded[config][split] == {"columns": list(rows[0]), "rows": rows}
 
 
-def test_load_release_and_datasets_agree(loaded, built):
+def test_load_release_gives_the_tasks_of_datasets_in_the_same_order(loaded, built):
     release = load_release(built)
-    for split, some in loaded["tasks"].items():
-        assert [next(release.rows("tasks", split)), *list(release.rows("tasks", split))[-1:]] == [
-            some["first"],
-            some["last"],
-        ]
+    plain, share_alike = loaded["tasks"], loaded["tasks_by_sa"]
+    assert loaded["None"] == plain
+    assert [(task.split, task.row) for task in release.tasks(by_sa=False)] == [
+        (split, row) for split, some in plain.items() for row in some["rows"]
+    ]
+    # What load_dataset leaves out is what has a licence of its own, and nothing else.
+    assert [(task.split, task.share_alike, task.row) for task in release.tasks()] == [
+        (split, of is share_alike, row)
+        for split in SPLITS
+        for of in (plain, share_alike)
+        for row in of.get(split, {"rows": []})["rows"]
+    ]
+    assert any(task.share_alike for task in release.tasks())
 
 
 def test_training_files_load_with_the_types_that_trl_documents(built, tmp_path):
