@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from flows.endings import BUDGET_REACHED, WAITING
 from flows.keys import keys_for
+from flows.labels import label_flow_run
 from flows.parameters import Records, given_parameters, run_parameters
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, RunWaiting
@@ -105,6 +106,7 @@ async def evaluate(
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs, asked_by=given_parameters())
     run, title = evaluation.run_id, f"{label_model(model)} on {tasks.name}"
     check_out(folder := out or Path("evaluations") / run, run)
+    await label_flow_run(f"{model} on {Path(release).name}", models=[model], run_ids=[run])
     try:
         async with keys_for(evaluation.access):
             summary = await ask_and_score(evaluation, tasks, open_store(store, create=True), folder)

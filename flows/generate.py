@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,9 @@ from prefect.client.schemas.objects import State
 
 from flows.endings import name_run, run_exists
 from flows.keys import keys_for
+from flows.labels import add_date, label_run
 from flows.parameters import Records, RunName, ShardText, SourceName, run_parameters
+from flows.source_defaults import add_defaults
 from flows.waves import Generated, start_run, work_through
 from hazardmill.errors import UsageError
 from hazardmill.run_options import ModelOptions
@@ -37,11 +38,11 @@ Turns the records of a source into **planning tasks with proofs**: extract, auth
 
 
 def run_name() -> str:
-    """Return the name of the flow run: source, shard, model and date."""
+    """Return a first name of the flow run: what is given of source, shard and model, and the date."""
     given: dict[str, Any] = runtime.flow_run.parameters
     source = given.get("source") or "+".join(given.get("sources") or ["all"])
-    words = [source, given.get("shard"), given.get("model") or load_settings().model]
-    return " ".join(str(word) for word in [*words, f"{datetime.now(UTC):%Y-%m-%d}"] if word)
+    words = [source, given.get("shard"), given.get("model")]
+    return add_date(" ".join(str(word) for word in words if word))
 
 
 @flow(name="generate", flow_run_name=run_name, description=DESCRIPTION)
@@ -79,12 +80,13 @@ async def generate(
         config = _stored_config(place, run_id, source, given)
     else:
         wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
-        config = configure_run(load_settings(), [wanted], given)
+        config = configure_run(load_settings(), [wanted], await add_defaults(source, given))
     async with keys_for(config):
         if goes_on:
             run = await asyncio.to_thread(Run.load(place, run_id).resume, config)
         else:
             run = await start_run(place, config, run_id)
+        await label_run(run)
         return await work_through(run)
 
 

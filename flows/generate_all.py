@@ -15,11 +15,14 @@ from pydantic import Field
 from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, WAITING, name_run, run_exists
 from flows.generate import generate, run_name
+from flows.labels import label_flow_run
 from flows.parameters import Records, RunName, SourceName, run_parameters
 from flows.publishing import ANNOUNCED_LATER, announce
 from hazardmill.ingest.sources import list_sources
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import RunConfig
+from hazardmill.runs.run import Run
+from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
 DESCRIPTION: Final = """\
@@ -76,9 +79,16 @@ async def generate_all(
     rows = [{"source": name, "state": state.name, "said": state.message} for name, state in states.items()]
     await acreate_table_artifact(rows, key="generate-all", description=f"Runs {root}-...")
     if runs := [f"{root}-{name}" for name in names if run_exists(place, f"{root}-{name}")]:
+        await _label(place, runs, names)
         await dedupe(place)
         write_page(place, runs, root)
     return _join_states(root, states)
+
+
+async def _label(store: Store, runs: list[str], sources: list[str]) -> None:
+    """Name and tag this flow run after the runs that it made."""
+    models = dict.fromkeys(model for run_id in runs for model in Run.load(store, run_id).config.primary_models)
+    await label_flow_run(f"{'+'.join(sources)} {'+'.join(models)}", models=models, run_ids=runs, sources=sources)
 
 
 def _join_states(root: str, states: dict[str, State[Any]]) -> State[dict[str, str]]:
