@@ -82,10 +82,7 @@ worker: setup
 deploy: setup
 	$(BIN)/prefect --no-prompt work-pool create $(POOL) --type process > /dev/null 2>&1 || $(BIN)/prefect work-pool inspect $(POOL) > /dev/null
 	$(BIN)/prefect --no-prompt deploy --all
-	there="$$(COLUMNS=300 $(BIN)/prefect automation ls)" && for name in budget lost; do \
-		case "$$there" in *hazardmill-$$name*) ;; *) \
-		$(BIN)/prefect --no-prompt automation create --from-file automations/$$name.yaml || exit 1;; esac; \
-	done
+	$(BIN)/python -m flows.deploying
 
 # What runs; what tests and linters need besides; engines and oracles with other licences.
 setup: $(VENV)/.installed

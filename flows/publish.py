@@ -21,6 +21,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from pydantic import Field
 
+from flows.cost_drift import report_drift
 from flows.parameters import RunName
 from flows.publishing import key, report_path
 from hazardmill.errors import InputError
@@ -96,6 +97,8 @@ async def publish_run(store: Store, run: RunSummary) -> None:
     own, *others = await asyncio.to_thread(panels.panels, store, run.run_id, report=path)
     for panel in others:
         await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
+    if run.state != "running":
+        await report_drift(store, run.run_id)
     # Last, because by its description the run counts as published.
     await acreate_markdown_artifact(key=own.key, markdown=own.markdown, description=describe(run))
 

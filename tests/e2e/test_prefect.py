@@ -40,6 +40,9 @@ from prefect.blocks.system import Secret
 Secret(value=os.environ["PLANTED"]).save("hazardmill-deepseek-api-key")
 """
 SOURCES = ("alfred", "bddl", "neiss", "normbank", "virtualhome")
+RESUMING = ("resume-waiting", "resume-crashed")
+AUTOMATIONS = ("budget", "lost", "publish", "resume")
+"""Those that notify nobody: this server has no block to notify with."""
 CONCURRENCY = 2
 RUN = (str(BIN / "prefect"), "deployment", "run")
 
@@ -104,12 +107,13 @@ def shown_state(prefect: Prefect, run_id: str) -> str:
 
 def test_all_deployments_are_there_and_only_publication_has_a_schedule_that_is_on(prefect: Prefect) -> None:
     found = {f"{each['tags'][-1]}/{each['name']}": each for each in prefect.post("/deployments/filter")}
-    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish", "resume-waiting")}
+    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish", *RESUMING)}
     assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES), "release/release", "evaluate/evaluate"}
     crons = [schedule["schedule"]["cron"] for each in found.values() for schedule in each["schedules"]]
-    # A release waits for a person, and an evaluation costs what a person says: no clock starts them.
+    # A release waits for a person, an evaluation costs what a person says, a crash is an event: no clock starts them.
     timeless = {name for name, each in found.items() if not each["schedules"]}
-    assert len(crons) == len(set(crons)) == len(found) - 2 and timeless == {"release/release", "evaluate/evaluate"}
+    assert len(crons) == len(set(crons)) == len(found) - 3
+    assert timeless == {"release/release", "evaluate/evaluate", "resume-crashed/default"}
     on = {name for name, each in found.items() if any(schedule["active"] for schedule in each["schedules"])}
     assert on == {"publish/default"}
     for each in found.values():
@@ -118,7 +122,7 @@ def test_all_deployments_are_there_and_only_publication_has_a_schedule_that_is_o
         assert each["global_concurrency_limit"]["limit"] == 1
     assert prefect.get("/work_pools/mill")["type"] == "process"
     automations = prefect.post("/automations/filter")
-    assert {each["name"] for each in automations} == {"hazardmill-budget", "hazardmill-lost", "hazardmill-publish"}
+    assert {each["name"] for each in automations} == {f"hazardmill-{name}" for name in AUTOMATIONS}
 
 
 def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
@@ -152,10 +156,12 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
         accepted = store.count("outcomes", {"run_id": run_id, "outcome": "accepted"})
         assert prefect.artifact(f"progress-{source}")["data"] == 100
         (found,) = prefect.post("/flow_runs/filter", deployments={"name": {"any_": [source]}})
-        assert found["name"].startswith(f"{source} recorded 20") and set(found["tags"]) == {"generate", source}
+        assert found["name"].startswith(f"{source} recorded 20")
+        told = {f"source:{source}", "model:recorded", f"run:{run_id}"}
+        assert set(found["tags"]) == {"generate", source, *told}
         assert found["state"]["message"].startswith(f"Run {run_id}: {accepted} accepted of {limit} records")
-    assert len(prefect.post("/automations/filter")) == 3
-    assert len(prefect.post("/deployments/filter")) == 12
+    assert len(prefect.post("/automations/filter")) == len(AUTOMATIONS)
+    assert len(prefect.post("/deployments/filter")) == 13
 
 
 @pytest.mark.parametrize(
@@ -213,10 +219,9 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(prefect: Prefect, tmp_path:
         done = {row["record_id"] for row in Store.open(store).rows("outcomes")}
         assert len(done) == 3
         held = False
-        # As `prefect flow-run retry` does, once the worker has done with what crashed: it says so a second time.
-        until(lambda: prefect.events("prefect.worker.executed-flow-run", flow_run), "the worker")
-        prefect.set_state(flow_run, "SCHEDULED")
-        assert prefect.ended(flow_run)["type"] == "COMPLETED"
+        # An automation has resume-crashed schedule it again.
+        until(lambda: prefect.flow_run(flow_run)["state"]["type"] == "COMPLETED", "the end of the continued run")
+        assert prefect.flow_run(flow_run)["run_count"] == 2
 
     assert state_of(store, run_id) == "completed" and outcomes(store, run_id) == 6
     twice = sum(times - 1 for times in provider.seen.values())

@@ -20,14 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prefect._internal.uuid7 import uuid7
 from prefect.client.schemas.objects import StateType
-from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ParameterTypeError
 from prefect.states import Completed, Failed
 from store.factories import call
 
 from flows import budget, endings, generate_all, keys, wave_log, waves
 from flows import progress as progress_module
-from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
+from flows.budget import THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
 from flows.progress import Progress, watch_progress
@@ -594,18 +593,6 @@ def test_every_parameter_is_explained() -> None:
     for made in (generate, generate_all.generate_all):
         properties = parameter_schema(made.fn).properties
         assert all(each.get("description") for each in properties.values()), made.name
-
-
-def test_automations_are_what_prefect_reads(project: Path) -> None:
-    read = {
-        path.stem: AutomationCore.model_validate(yaml.safe_load(path.read_text()))
-        for path in (project / "automations").glob("*.yaml")
-    }
-    assert {name: each.name for name, each in read.items()} == {
-        "budget": "hazardmill-budget",
-        "lost": "hazardmill-lost",
-    }
-    assert read["budget"].trigger.expect == {EVENT.format(percent=100)}
 
 
 def test_flows_are_thin(project: Path) -> None:

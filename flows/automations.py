@@ -1,0 +1,86 @@
+"""Creates and updates the automations of ``automations/`` at the server.
+
+A file is what Prefect reads, with one addition: the action ``send-notification`` names its block (``block: NAME``),
+because the id of a block differs from server to server. A notification whose block does not exist is left out. Blocks
+of the type Webhook get the same subject and body as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.objects import BlockDocument
+from prefect.events.schemas.automations import AutomationCore
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "automations"
+
+_HOW: Final = (
+    "to be notified, create a block of that name in the UI (Blocks: Slack, Webhook, mail and others), then make deploy"
+)
+
+
+def read_automation(path: Path, blocks: Mapping[str, BlockDocument]) -> AutomationCore | str:
+    """Return the automation of a file, or the name of a block that it needs and that does not exist.
+
+    Args:
+        path: The file.
+        blocks: Blocks of the server by name.
+    """
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    actions = []
+    for action in content["actions"]:
+        name = action.pop("block", None)
+        if name is not None and name not in blocks:
+            return str(name)
+        actions.append(action if name is None else _notification(action, blocks[name]))
+    return AutomationCore.model_validate({**content, "actions": actions})
+
+
+def _notification(action: dict[str, Any], block: BlockDocument) -> dict[str, Any]:
+    if block.block_type is not None and block.block_type.slug == "webhook":
+        payload = json.dumps({"subject": action["subject"], "body": action["body"]})
+        return {"type": "call-webhook", "block_document_id": str(block.id), "payload": payload}
+    return {**action, "block_document_id": str(block.id)}
+
+
+async def deploy_automations(folder: Path = FOLDER) -> list[str]:
+    """Create or update every automation of a folder; one that was switched off stays off.
+
+    Returns:
+        What was done, a line per automation or block that is missing.
+    """
+    lines, missing = list[str](), dict[str, list[str]]()
+    async with get_client() as client:
+        blocks = {block.name: block for block in await _all_blocks(client) if block.name}
+        for path in sorted(folder.glob("*.yaml")):
+            automation = read_automation(path, blocks)
+            if isinstance(automation, str):
+                missing.setdefault(automation, []).append(path.stem)
+                continue
+            lines.append(await _deploy(client, automation))
+    lines += [f"left out {', '.join(names)}: no block {block}; {_HOW}" for block, names in missing.items()]
+    return lines
+
+
+async def _all_blocks(client: PrefectClient) -> list[BlockDocument]:
+    found, size = list[BlockDocument](), 200
+    while True:
+        page = await client.read_block_documents(offset=len(found), limit=size, include_secrets=False)
+        found += page
+        if len(page) < size:
+            return found
+
+
+async def _deploy(client: PrefectClient, automation: AutomationCore) -> str:
+    present = await client.read_automations_by_name(automation.name)
+    if not present:
+        await client.create_automation(automation)
+        return f"created {automation.name}"
+    enabled = present[0].enabled
+    await client.update_automation(present[0].id, automation.model_copy(update={"enabled": enabled}))
+    return f"updated {automation.name}" + ("" if enabled else ", which is switched off")

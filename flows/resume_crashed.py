@@ -1,0 +1,63 @@
+"""Continues a flow run that crashed. An event starts it (``prefect.yaml``); it gives up after three times."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.client.schemas.responses import OrchestrationResult
+from prefect.states import AwaitingRetry, Completed
+from pydantic import Field
+
+DESCRIPTION: Final = """\
+Continues a flow run whose **process is gone**: killed, out of memory, or on a machine that was lost.
+
+- Starts by itself some seconds after a flow run of a deployment crashed; what was paid for is not asked again.
+- Gives up when the flow run has begun four times: then somebody should look, and *retry* it by hand.
+"""
+
+MOST_TIMES: Final = 3
+"""How often a flow run is continued by itself: what crashes four times in a row will crash again."""
+
+
+@flow(name="resume-crashed", flow_run_name="resume {flow_run_id}", description=DESCRIPTION)
+async def resume_crashed(
+    flow_run_id: UUID, most_times: Annotated[int, Field(ge=1, le=100)] = MOST_TIMES
+) -> State[bool]:
+    """Schedule a crashed flow run again, unless it was continued often enough.
+
+    Args:
+        flow_run_id: The flow run.
+        most_times: How often it may be continued in all.
+    """
+    async with get_client() as client:
+        run = await client.read_flow_run(flow_run_id)
+        refusal = reason_against(run, most_times)
+        if refusal is not None:
+            return Completed(message=f"{run.name}: {refusal}", data=False)
+        message = f"Continued after a crash, {run.run_count} of {most_times} times."
+        result: OrchestrationResult[Any] = await client.set_flow_run_state(flow_run_id, AwaitingRetry(message=message))
+        if result.state is None or not result.state.is_scheduled():
+            return Completed(message=f"{run.name}: the server refused: {result.details}", data=False)
+    return Completed(message=f"{run.name}: {message}", data=True)
+
+
+def reason_against(run: FlowRun, most_times: int) -> str | None:
+    """Return why a flow run is not continued by itself, or None if it is.
+
+    Args:
+        run: The flow run, with its state at the server.
+        most_times: How often it may be continued.
+    """
+    state = run.state
+    if state is None or not state.is_crashed():
+        return f"not continued, because it is {'without a state' if state is None else state.name} by now"
+    if run.deployment_id is None:
+        return "not continued, because it has no deployment: retry the flow run around it"
+    # The first time that it began counts too.
+    if run.run_count > most_times:
+        return f"not continued, because it has begun {run.run_count} times: see its log, then retry it"
+    return None

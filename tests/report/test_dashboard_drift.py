@@ -1,0 +1,68 @@
+"""Costs per task that drift, beside a median that is worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hazardmill.report.dashboard.drift import _compare
+from hazardmill.report.dashboard.history import History
+
+from .support import Row, call, connect, row, task
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def store_of(costs: list[float | None], models: list[str] | None = None) -> dict[str, list[Row]]:
+    """Runs of one record of NEISS and one task each, the last one with the latest cost; an unknown one is None."""
+    names = [f"r{number:02d}" for number in range(len(costs))]
+    asked = models or ["m"] * len(costs)
+    runs = [
+        row(
+            "runs",
+            run_id=name,
+            sequence=0,
+            kind="generate",
+            state="completed",
+            selection=json.dumps([f"neiss:{name}"]),
+            config=json.dumps({"backend": "litellm", "models": model}),
+            at=AT + timedelta(days=day),
+        )
+        for day, (name, model) in enumerate(zip(names, asked, strict=True))
+    ]
+    calls = [
+        call(name, f"neiss:{name}", "author", run_id=name, attempt=1, answered=True, usd=usd, at=AT)
+        for name, usd in zip(names, costs, strict=True)
+    ]
+    tasks = [task(f"neiss:{name}", name, run_id=name, draft=1) for name in names]
+    drafts: list[Any] = []
+    return {"runs": runs, "llm_calls": calls, "tasks": tasks, "drafts": drafts}
+
+
+@pytest.mark.parametrize(
+    ("costs", "models", "expected"),
+    [
+        ([1, 2, 4, 8], None, (8, 2, 3, 4.0)),
+        ([1, 1, 1.5], None, None),
+        ([1, 2, 4, None], None, None),
+        ([1, None, 2, 4, 8], None, (8, 2, 3, 4.0)),
+        ([0, 0, 0, 8], None, None),
+        ([1, 2, 4, 8], ["m", "other", "m", "m"], None),
+        ([9, 9, *[1] * 10, 2], None, (2, 1, 10, 2.0)),
+        ([9, *[1] * 9, 2], None, (2, 1, 10, 2.0)),
+    ],
+)
+def test_a_run_is_compared_with_the_median_of_up_to_ten_before_it(
+    costs: list[float | None], models: list[str] | None, expected: tuple[float, ...] | None
+) -> None:
+    found = _compare(History(connect(**store_of(costs, models)), f"r{len(costs) - 1:02d}"))
+    said = [(each.usd_per_task, each.median_usd, each.compared, each.ratio) for each in found]
+    assert said == ([] if expected is None else [expected])
+    assert all(each.source == "neiss" for each in found)
+
+
+def test_later_runs_do_not_count() -> None:
+    assert _compare(History(connect(**store_of([1, 2, 4, 8])), "r02")) == []
