@@ -19,6 +19,8 @@ RUN python -m pip install --no-deps --require-hashes --requirement requirements.
 COPY pyproject.toml README.md LICENSE CHANGELOG.md ./
 COPY hazardmill hazardmill
 COPY flows flows
+COPY automations automations
+COPY prefect.yaml ./
 COPY prompts prompts
 COPY sources sources
 RUN python -m pip install --no-deps --no-build-isolation --editable . \

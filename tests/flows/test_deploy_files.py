@@ -1,0 +1,57 @@
+"""What runs a server for a lab: services of systemd by their own verifier, and compose.yaml by our rules."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+
+@pytest.fixture(scope="module")
+def compose(project: Path) -> dict[str, Any]:
+    return yaml.safe_load((project / "compose.yaml").read_text())
+
+
+@pytest.mark.parametrize("unit", ["hazardmill-server.service", "hazardmill-worker@.service"])
+def test_systemd_takes_the_units(project: Path, tmp_path: Path, unit: str) -> None:
+    verify = shutil.which("systemd-analyze")
+    if verify is None:
+        pytest.skip("no systemd-analyze on this machine")
+    # Where the checkout is on a machine that runs them; here only the command must be there.
+    text = (project / "deploy" / "systemd" / unit).read_text().replace("/srv/hazardmill/.venv/bin/prefect", "/bin/true")
+    (tmp_path / unit).write_text(text)
+    said = subprocess.run([verify, "verify", tmp_path / unit], capture_output=True, text=True, check=False)
+    assert said.returncode == 0 and not re.search(rf"{re.escape(unit[:17])}.*:", said.stderr), said.stderr
+
+
+def test_no_service_is_reached_from_other_machines(compose: dict[str, Any]) -> None:
+    ports = [port for service in compose["services"].values() for port in service.get("ports", ())]
+    assert ports and all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_passwords_come_from_the_environment_and_must_be_there(compose: dict[str, Any], project: Path) -> None:
+    text = (project / "compose.yaml").read_text()
+    asked = set(re.findall(r"\$\{(HAZARDMILL_\w+)", text))
+    required = set(re.findall(r"\$\{(HAZARDMILL_\w+):\?", text))
+    example = dict(re.findall(r"^#?(HAZARDMILL_\w+)=(.*)$", (project / "deploy/compose.env.example").read_text(), re.M))
+    assert asked == set(example) and required == {name for name in asked if not name.endswith("PUBLIC_URL")}
+    for service in compose["services"].values():
+        for name, value in service.get("environment", {}).items():
+            secret = re.search("PASSWORD|AUTH|KEY|CONNECTION", name)
+            assert not secret or "${HAZARDMILL_" in str(value), name
+
+
+def test_services_wait_for_what_they_need_and_keep_what_they_write(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    for service in services.values():
+        for name, how in service.get("depends_on", {}).items():
+            if how["condition"] == "service_healthy":
+                assert services[name]["healthcheck"]["test"]
+    named = {volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())}
+    assert named == set(compose["volumes"])
+    assert services["worker"]["stop_grace_period"] == "40s"
