@@ -404,12 +404,21 @@ class ReleaseRefused(HazardmillError):
     Args:
         message: What was wrong, in one sentence.
         findings: What was found, one line per finding, in the order of the gates.
+        summary: The same for people, one line per reason; by default the findings.
         where: ``file``, ``line``, ``record_id`` and ``remedy``, as for ``HazardmillError``.
     """
 
-    def __init__(self, message: str, *, findings: tuple[str, ...] = (), **where: str | int | None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        findings: tuple[str, ...] = (),
+        summary: tuple[str, ...] | None = None,
+        **where: str | int | None,
+    ) -> None:
         super().__init__(message, **where)  # type: ignore[arg-type]  # passed through by name
         self.findings = findings
+        self.summary = findings if summary is None else summary
 
 
 class HubError(HazardmillError):

@@ -193,8 +193,8 @@ def _build_release(store: Store, run_id: str, out: Path) -> dict[str, Any] | Non
         made = build(store, out / "review", options, out / "release")
     except ReleaseRefused as error:
         click.echo(f"no release: {error}", err=True)
-        for finding in error.findings:
-            click.echo(f"  {printable(finding)}", err=True)
+        for line in error.summary:
+            click.echo(f"  {printable(line)}", err=True)
         return None
     return {"path": str(made.folder), "count": made.manifest.tasks}
 

@@ -31,7 +31,7 @@ ROWS = {
     ("plans", "train"): [{"task_id": "bddl-000000000001", "kind": "safe"}],
     ("tasks_by_sa", "train"): [task(9, source="normbank", licence="CC-BY-SA-4.0")],
 }
-GATE = GateResult("licence", "every task comes under a licence that is known", True, 4, (), 0)
+GATE = GateResult("licence", "every task comes under a licence that is known", 4, ())
 
 
 def facts(folder: Path, rows: Any = ROWS, *, other: dict[str, Any] | None = None, **manifest: Any) -> Facts:
@@ -193,9 +193,7 @@ def test_without_share_alike_rows_there_is_no_such_section(tmp_path: Path) -> No
 
 
 def test_gates_say_what_they_found(tmp_path: Path) -> None:
-    waived = GateResult(
-        "corpus", "figures are in bounds", False, 4, (GateFinding(None, "m", "r"),), 3, "four tasks only"
-    )
+    waived = GateResult("corpus", "figures are in bounds", 4, (GateFinding(None, "m", "r"),) * 3, "four tasks only")
 
     told = section(card(facts(tmp_path, other={"gates": (GATE, waived)})), "What is proved, and what is not")
 
@@ -367,7 +365,7 @@ def said_by_others(text: str, folder: Path) -> Facts:
         by_them,
         manifest=manifest,
         tasks=tuple({**each, "source": text} for each in by_them.tasks),
-        gates=(GateResult(text, text, False, 2, (GateFinding(None, text, text),), 1, text),),
+        gates=(GateResult(text, text, 2, (GateFinding(None, text, text),), text),),
         example=made_up("tasks", task(1)) | dict.fromkeys(shown, text),
     )
 

@@ -19,7 +19,7 @@ from hazardmill.quality.duplicates import DuplicatePool
 from hazardmill.release.build.options import WAIVABLE, Options
 from hazardmill.release.gates import eligibility
 from hazardmill.release.gates.eligibility import is_local
-from hazardmill.release.gates.findings import LISTED, FindingTally
+from hazardmill.release.gates.findings import FindingTally
 from hazardmill.release.gates.gates import GATES, NOBODY
 from hazardmill.review.policies import AcceptedSet
 from hazardmill.runs.duplicates import texts_of
@@ -423,16 +423,42 @@ def test_no_other_gate_can_be_waived(gate: str) -> None:
 # Counting
 
 
-def test_all_findings_are_counted_and_the_first_are_listed() -> None:
+def test_all_findings_are_listed_and_a_reason_is_one_line() -> None:
     tally = FindingTally("licence", "says")
+    tally.looked = 137
     ids = [f"task-{number:03}" for number in range(100)]
     for task_id in Random(1).sample(ids, 100):
         tally.add(task_id, "wrong", "mend it")
     result = tally.result()
     assert result.found == 100
-    assert [finding.task_id for finding in result.findings] == ids[:LISTED]
+    assert [finding.task_id for finding in result.findings] == ids
     assert result.in_words[0] == "licence: task-000: wrong [mend it]"
-    assert result.in_words[-1] == "licence: and 80 more"
+    assert result.summary == ("licence: 100 of 137; first: task-000, task-001, task-002; each: wrong [mend it]",)
+
+
+def test_findings_of_one_kind_are_one_line_although_their_words_differ() -> None:
+    tally = FindingTally("licence", "says")
+    tally.looked = 5
+    for task_id, twin in (("d", "a"), ("c", "b"), ("c", "a")):
+        tally.add(task_id, f"it is {twin}", "leave it out", "twins")
+    tally.add("e", "it is long", "shorten it")
+    assert tally.result().summary == (
+        "licence: 2 of 5; first: c, d; for c: it is a [leave it out]",
+        "licence: e: it is long [shorten it]",
+    )
+
+
+def test_a_figure_that_failed_and_one_that_is_unknown_are_told_apart(release: Release) -> None:
+    row = release.rows[0]
+    release.set(row, {**row, "unsafe_plan": None})
+    limits = FEW.model_copy(update={"effective_structures": 50.0, "leaking_ways": 0.15})
+    release.options = release.options.model_copy(update={"thresholds": limits})
+    failed, unknown = release.stopped()["corpus"].summary
+    assert failed.startswith("corpus: effective_structures failed: ") and "10.0, at least 50.0 is required" in failed
+    assert "--threshold effective_structures=NUMBER" in failed
+    assert unknown.startswith("corpus: leaking_ways is unknown: ")
+    assert "11.1 % of those for which it is known, at most 15.0 % is required; unknown for 1 task" in unknown
+    assert all("--waive corpus=REASON" in line for line in (failed, unknown))
 
 
 def test_duplicates_are_those_of_the_corpus_tools(every: Release) -> None:

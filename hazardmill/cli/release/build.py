@@ -18,7 +18,7 @@ from hazardmill.cli.ticker import Ticker
 from hazardmill.errors import ReleaseRefused, UsageError
 from hazardmill.release.build.build import BuiltRelease
 from hazardmill.release.build.build import build as build_release
-from hazardmill.release.build.options import Options
+from hazardmill.release.build.options import WAIVER, Options
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
@@ -56,8 +56,8 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     "--waive",
     "waived",
     multiple=True,
-    metavar="GATE=REASON",
-    help="Release although this gate fails; the card gives the reason. Only the gate `corpus` can be waived.",
+    metavar=WAIVER,
+    help="Release although the gate `corpus` fails, the only one that can be waived; the card gives the reason.",
 )
 @click.option(
     "--threshold",
@@ -110,8 +110,8 @@ def build(
     """Build a versioned dataset from the store: Parquet, task folders, card, manifest.
 
     Every task is validated again from its document, and all gates must pass; docs/releases.md says what they require.
-    The same store, review and options give the same bytes. If a gate refuses the release, its findings are listed,
-    nothing is written, and the exit code is 1.
+    The same store, review and options give the same bytes. If a gate refuses the release, the reasons are listed (with
+    --json, every finding), nothing is written, and the exit code is 1.
     """  # noqa: DOC501  # the docstring is the command's help
     try:
         options = Options.model_validate(
@@ -141,9 +141,9 @@ def build(
         built = build_release(store, folder, options, place, lambda done, of: ticker.tell(f"{done:,} of {of:,} tasks"))
     except ReleaseRefused as refused:
         if as_json:
-            print_json({"refused": refused.message, "findings": list(refused.findings)})
+            print_json({"refused": refused.message, "findings": list(refused.findings), "remedy": refused.remedy})
             sys.exit(refused.exit_code)
-        for line in refused.findings:
+        for line in refused.summary:
             click.echo(printable(line), err=True)
         raise
     if as_json:
@@ -157,7 +157,7 @@ def _reasons(waived: Sequence[str]) -> dict[str, str]:
     for each in waived:
         gate, equals, reason = each.partition("=")
         if not equals:
-            raise click.BadParameter(f"{each!r} is not GATE=REASON", param_hint="--waive")
+            raise click.BadParameter(f"{each!r} gives no reason: write --waive {WAIVER}", param_hint="--waive")
         reasons[gate] = reason
     return reasons
 
@@ -202,7 +202,7 @@ def _print_built(built: BuiltRelease) -> None:
     for gate in built.gates:
         if gate.waived is not None:
             click.echo(printable(f"gate {gate.name} waived: {gate.waived}"))
-            for line in gate.in_words:
+            for line in gate.summary:
                 click.echo(printable(f"  {line}"))
         if gate.not_judged:
             click.echo(printable(f"gate {gate.name} did not judge: {'; '.join(gate.not_judged)}"))

@@ -17,6 +17,9 @@ ReleasePolicy = Literal["any-reject", "majority", "adjudicated", "none"]
 WAIVABLE: Final = ("corpus",)
 """Gates that may be waived with a reason. The others find tasks that are wrong or that must not be published."""
 
+WAIVER: Final = f"{WAIVABLE[0]}=REASON"
+"""What follows ``--waive``, as messages and helps spell it out."""
+
 _SEMVER: Final = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?")
 _MAX_REASON: Final = 500

@@ -17,7 +17,7 @@ from hazardmill.release.build.archive import Archives
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, tally
 from hazardmill.release.build.household_config import HOUSEHOLD_CREDIT
 from hazardmill.release.build.llm_provenance import prices_of
-from hazardmill.release.build.options import Options
+from hazardmill.release.build.options import WAIVABLE, WAIVER, Options
 from hazardmill.release.build.rows_hazard_tasks import hazard_task_row
 from hazardmill.release.build.rows_household_tasks import household_task_row
 from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
@@ -203,10 +203,13 @@ class ReleaseWriter:
         """
         stopping = [result for result in results if result.stops]
         if stopping:
+            waivable = all(result.name in WAIVABLE for result in stopping)
+            waiver = f", or release it all the same with --waive {WAIVER}" if waivable else ""
             raise ReleaseRefused(
                 f"the release is refused by {', '.join(result.name for result in stopping)}",
                 findings=tuple(line for result in stopping for line in result.in_words),
-                remedy="fix what is listed, or leave it out; nothing was written",
+                summary=tuple(line for result in stopping for line in result.summary),
+                remedy=f"fix what is listed, or leave it out{waiver}; nothing was written",
             )
         if self.problems:
             shown = "; ".join(self.problems[:_SHOWN])

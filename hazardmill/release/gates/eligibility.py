@@ -126,8 +126,8 @@ def see_origin(tally: FindingTally, row: Row, beside: Iterable[tuple[str, Row]])
             told = against_danger(row, other)
         else:
             continue
-        for _, _, message in told:
-            tally.add(row["task_id"], message, AGAIN)
+        for code, where, message in told:
+            tally.add(row["task_id"], message, AGAIN, f"{code} {where}")
 
 
 def see_local_model(tally: FindingTally, candidate: Candidate, named: Collection[str]) -> None:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-LISTED: Final = 20
-"""Maximum number of findings that a gate lists; it counts all."""
+NAMED: Final = 3
+"""Maximum number of tasks that a line about a reason names."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+class GateProblem(NamedTuple):
+    """A reason why a task cannot be released.
+
+    Attributes:
+        message: What is wrong.
+        remedy: What to do about it.
+        kind: What findings for the same reason have in common; None if that is the message.
+    """
+
+    message: str
+    remedy: str
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GateFinding:
     """One reason to stop a release, unless the gate is waived.
 
@@ -18,11 +32,13 @@ class GateFinding:
         task_id: The task; None if the finding is about all tasks together.
         message: What is wrong.
         remedy: What to do about it.
+        kind: What findings for the same reason have in common; None if that is the message.
     """
 
     task_id: str | None
     message: str
     remedy: str
+    kind: str | None = None
 
     @property
     def in_words(self) -> str:
@@ -38,22 +54,28 @@ class GateResult:
     Attributes:
         name: Name of the gate.
         says: What it requires, in words.
-        passed: Whether it found nothing.
         looked: Number of tasks that it looked at.
-        findings: Its first findings, by task id; empty if it passed.
-        found: Number of all its findings.
+        findings: Its findings, by task id; empty if it passed.
         waived: The reason given why its findings do not stop the release; None if it passed or was not waived.
         not_judged: Figures that mean nothing on so few tasks, and that stop nothing.
     """
 
     name: str
     says: str
-    passed: bool
     looked: int
     findings: tuple[GateFinding, ...]
-    found: int
     waived: str | None = None
     not_judged: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it found nothing."""
+        return not self.findings
+
+    @property
+    def found(self) -> int:
+        """Number of its findings."""
+        return len(self.findings)
 
     @property
     def stops(self) -> bool:
@@ -62,10 +84,28 @@ class GateResult:
 
     @property
     def in_words(self) -> tuple[str, ...]:
-        """One line per listed finding, and a last line with the number of further ones."""
-        more = self.found - len(self.findings)
-        lines = [f"{self.name}: {finding.in_words}" for finding in self.findings]
-        return (*lines, *([f"{self.name}: and {more:,} more"] if more else []))
+        """One line per finding."""
+        return tuple(f"{self.name}: {finding.in_words}" for finding in self.findings)
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """One line per reason, with the number of tasks that it holds for and the first of them."""
+        by_kind: dict[str, list[GateFinding]] = {}
+        for finding in self.findings:
+            by_kind.setdefault(finding.kind or finding.message, []).append(finding)
+        return tuple(f"{self.name}: {self._summarize(alike)}" for alike in by_kind.values())
+
+    def _summarize(self, alike: Sequence[GateFinding]) -> str:
+        first = alike[0]
+        names = list(dict.fromkeys(finding.task_id for finding in alike if finding.task_id is not None))
+        if len(names) < 2:
+            # There may be several findings of one kind about one task.
+            more = f" (and {len(alike) - 1:,} more of this kind)" if len(alike) > 1 else ""
+            return first.in_words + more
+        differ = any(finding.message != first.message for finding in alike)
+        of = f"for {names[0]}" if differ else "each"
+        told = f"{len(names):,} of {self.looked:,}; first: {', '.join(names[:NAMED])}"
+        return f"{told}; {of}: {first.message} [{first.remedy}]"
 
     @property
     def verdict(self) -> str:
@@ -76,7 +116,7 @@ class GateResult:
 
 
 class FindingTally:
-    """The findings of one gate while it looks at tasks: all are counted, and the first by task id are kept.
+    """The findings of one gate while it looks at tasks.
 
     The order in which tasks arrive has no influence on the result.
 
@@ -89,29 +129,34 @@ class FindingTally:
         self.name = name
         self.looked = 0
         self._says = says
-        self._found = 0
-        self._first: list[tuple[str, str, GateFinding]] = []
+        self._findings: list[GateFinding] = []
+        self._texts: dict[str, str] = {}
         self._not_judged: list[str] = []
 
     def leave_open(self, message: str) -> None:
         """Note a figure that cannot be judged; it does not stop a release."""
         self._not_judged.append(message)
 
-    def add(self, task_id: str | None, message: str, remedy: str) -> None:
-        """Add a finding; ``task_id`` is None if it is about all tasks together."""
-        self._found += 1
-        insort(self._first, (task_id or "", message, GateFinding(task_id, message, remedy)), key=lambda each: each[:2])
-        del self._first[LISTED:]
+    def add(self, task_id: str | None, message: str, remedy: str, kind: str | None = None) -> None:
+        """Add a finding; ``task_id`` is None if it is about all tasks together.
+
+        Args:
+            task_id: The task.
+            message: What is wrong.
+            remedy: What to do about it.
+            kind: What findings for the same reason have in common, where their messages differ.
+        """
+        # Many tasks have the same finding: its texts are kept once.
+        message, remedy = (self._texts.setdefault(text, text) for text in (message, remedy))
+        self._findings.append(GateFinding(task_id, message, remedy, kind))
 
     def result(self, waived: str | None = None) -> GateResult:
         """Return the result so far: the gate passes if there are no findings."""
         return GateResult(
             name=self.name,
             says=self._says,
-            passed=not self._found,
             looked=self.looked,
-            findings=tuple(finding for _, _, finding in self._first),
-            found=self._found,
-            waived=waived if self._found else None,
+            findings=tuple(sorted(self._findings, key=lambda each: (each.task_id or "", each.message))),
+            waived=waived if self._findings else None,
             not_judged=tuple(self._not_judged),
         )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.quality.corpus_thresholds import Corpus, CorpusTask, Gate
+from hazardmill.release.build.options import WAIVER
 from hazardmill.release.gates.duplicates import DuplicateIndex, StructureIndex
 from hazardmill.release.gates.eligibility import (
     Rights,
@@ -141,8 +142,8 @@ class Gates(AbstractContextManager["Gates"]):
     def see_household(self, examined: ExaminedHouseholdTask) -> None:
         """Look at a household task that is to be released, which no other gate sees."""
         self._count("household")
-        for message, remedy in examined.problems:
-            self._tallies["household"].add(examined.file, message, remedy)
+        for problem in examined.problems:
+            self._tallies["household"].add(examined.file, *problem)
 
     def results(self) -> tuple[GateResult, ...]:
         """Return the result of every gate, in the order of ``GATES``. Call it once, at the end.
@@ -164,7 +165,7 @@ class Gates(AbstractContextManager["Gates"]):
             if gate.too_few:
                 tallies["corpus"].leave_open(f"{gate.name} ({gate.why})")
             elif not gate.passed:
-                tallies["corpus"].add(None, _figure(gate), "release other tasks, or waive the gate with a reason")
+                tallies["corpus"].add(None, *_miss(gate))
         return tuple(tallies[name].result(self._options.waive.get(name)) for name in GATES)
 
     def _count(self, *names: str) -> None:
@@ -176,8 +177,8 @@ class Gates(AbstractContextManager["Gates"]):
         tallies, task_id = self._tallies, examined.task_id
         document = self._documents.pop(task_id, None)
         self._count("revalidation", "duplicates")
-        for message, remedy in examined.problems:
-            tallies["revalidation"].add(task_id, message, remedy)
+        for problem in examined.problems:
+            tallies["revalidation"].add(task_id, *problem)
         self._duplicates.take(row["document_hash"], examined)
         if examined.outline is None:
             return  # The document cannot be read, which the gate `revalidation` reports.
@@ -185,7 +186,7 @@ class Gates(AbstractContextManager["Gates"]):
         if row["source"] in SOURCES or is_hazard_task(row):
             self._count("personal_data")
         if examined.personal:
-            tallies["personal_data"].add(task_id, _places(examined.personal), _LEAVE_OUT)
+            tallies["personal_data"].add(task_id, _places(examined.personal), _LEAVE_OUT, "personal data")
         if task_id in self._splits:
             self._structures.take(examined, self._splits[task_id])
         else:
@@ -195,7 +196,8 @@ class Gates(AbstractContextManager["Gates"]):
         self._count("leaked_names", "corpus")
         if examined.leaking:
             names = ", ".join(examined.leaking)
-            tallies["leaked_names"].add(task_id, f"names that give the danger away: {names}", _LEAVE_OUT)
+            message = f"names that give the danger away: {names}"
+            tallies["leaked_names"].add(task_id, message, _LEAVE_OUT, "leaking names")
         self._corpus.add(
             CorpusTask(
                 name=task_id,
@@ -219,12 +221,16 @@ def _places(personal: Iterable[tuple[str, str, int]]) -> str:
     return f"what looks like personal data: {'; '.join(told)}"
 
 
-def _figure(gate: Gate) -> str:
-    """Render a figure of the corpus that is not within its threshold."""
-    said = f"{gate.says}: {_render_figure(gate, gate.figure)}, {gate.insists} {_render_figure(gate, gate.threshold)}"
+def _miss(gate: Gate) -> tuple[str, str]:
+    """Return what is wrong with a figure of the corpus that is not within its threshold, and what to do about it."""
+    figure, bound = _render_figure(gate, gate.figure), f"{gate.insists} {_render_figure(gate, gate.threshold)}"
+    allow = f"or allow this with --threshold {gate.name}=NUMBER, or any figure with --waive {WAIVER}"
     if gate.passed is None:
-        return f"{said}: not known ({gate.why})"
-    return said + (f", such as {'; '.join(gate.examples)}" if gate.examples else "")
+        told = f"{gate.name} is unknown: {gate.says}: {figure} of those for which it is known, {bound} is required"
+        return f"{told}; {gate.why}", f"leave out the tasks for which it is unknown, {allow}"
+    examples = f", such as {'; '.join(gate.examples)}" if gate.examples else ""
+    told = f"{gate.name} failed: {gate.says}: {figure}, {bound} is required{examples}"
+    return told, f"release other tasks, {allow}"
 
 
 def _render_figure(gate: Gate, figure: float | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from hazardmill.errors import HazardmillError, PlanningInputError
 from hazardmill.household.compile import CompiledHouseholdTask, compile_task
@@ -19,6 +19,7 @@ from hazardmill.household.lint.scene_lint import lint_with_scene
 from hazardmill.household.plan_words import contradict_plans, judge_words
 from hazardmill.household.proof import MOST_ACTIONS, PlanProof, prove_task
 from hazardmill.household.task import HouseholdTask, ProvedPlans
+from hazardmill.release.gates.findings import GateProblem
 
 ReadHouseholdTask: TypeAlias = tuple[Path, HouseholdTask | PlanningInputError]
 """A file with its task, or with what is wrong with it, as ``read_household_tasks`` yields them."""
@@ -26,18 +27,6 @@ ReadHouseholdTask: TypeAlias = tuple[Path, HouseholdTask | PlanningInputError]
 _GENERATE: Final = "name a folder as hazardmill household generate wrote it"
 _AGAIN: Final = "generate the task again with this version, or delete its file"
 _LINT: Final = "see: hazardmill household lint; delete the file"
-
-
-class HouseholdProblem(NamedTuple):
-    """A reason why a household task cannot be released.
-
-    Attributes:
-        message: What is wrong.
-        remedy: What to do about it.
-    """
-
-    message: str
-    remedy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class ExaminedHouseholdTask:
     task: HouseholdTask | None
     document_hash: str | None = None
     are_shortest: bool = False
-    problems: tuple[HouseholdProblem, ...] = ()
+    problems: tuple[GateProblem, ...] = ()
 
 
 def examine_household_tasks(
@@ -75,13 +64,15 @@ def examine_household_tasks(
     files: dict[str, str] = {}
     for path, task in read:
         if isinstance(task, PlanningInputError):
-            problem = HouseholdProblem(task.message, task.remedy or _GENERATE)
+            problem = GateProblem(task.message, task.remedy or _GENERATE)
             yield ExaminedHouseholdTask(path.name, None, problems=(problem,))
             continue
         found = examine_household_task(task, path.name, limit)
         first = files.setdefault(found.document_hash or path.name, path.name)
         if first != path.name:
-            problem = HouseholdProblem(f"its compiled document is that of {first}", "delete one of the two files")
+            problem = GateProblem(
+                f"its compiled document is that of {first}", "delete one of the two files", "same document"
+            )
             found = ExaminedHouseholdTask(path.name, task, problems=(*found.problems, problem))
         yield found
 
@@ -99,22 +90,22 @@ def examine_household_task(task: HouseholdTask, file: str, limit: int = DRAWN_LI
     """
     if task.hazard is None or task.plans is None or not task.plans.careless:
         missing = "the hazard" if task.hazard is None else "a compliant and a careless plan"
-        problem = HouseholdProblem(f"the file lacks {missing}, as generated tasks have them", _GENERATE)
+        problem = GateProblem(f"the file lacks {missing}, as generated tasks have them", _GENERATE)
         return ExaminedHouseholdTask(file, task, problems=(problem,))
     try:
         task.to_json()  # The row holds what it returns; not every task can be said so.
         compiled = compile_task(task)
-        found = [HouseholdProblem(f"{it.rule}: {it.message}", _LINT) for it in lint_with_scene(task, file).findings]
-        found += [HouseholdProblem(message, _AGAIN) for message in _replay(compiled, task.plans)]
+        found = [GateProblem(f"{it.rule}: {it.message}", _LINT, it.rule) for it in lint_with_scene(task, file).findings]
+        found += [GateProblem(message, _AGAIN) for message in _replay(compiled, task.plans)]
         are_shortest = False
         # Search is asked last: the lengths of plans that do not work mean nothing.
         if not found:
             are_shortest, longer = _search(compiled, task.plans, limit)
-            found += [HouseholdProblem(message, _AGAIN) for message in longer]
+            found += [GateProblem(message, _AGAIN) for message in longer]
         return ExaminedHouseholdTask(file, task, compiled.document.hash, are_shortest, tuple(found))
     except HazardmillError as error:
         # The task cannot be compiled, or is too large for that.
-        problem = HouseholdProblem(f"it cannot be judged: {error.message}", error.remedy or _AGAIN)
+        problem = GateProblem(f"it cannot be judged: {error.message}", error.remedy or _AGAIN)
         return ExaminedHouseholdTask(file, task, problems=(problem,))
 
 

@@ -19,6 +19,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.quality.text import fields_of, words
 from hazardmill.release.build.splits import outline
+from hazardmill.release.gates.findings import GateProblem
 from hazardmill.release.gates.pii import (
     SOURCES,
     PersonalDataSpan,
@@ -31,11 +32,9 @@ from hazardmill.verification.hazard_task import COLUMNS as HAZARD_TASK_COLUMNS
 from hazardmill.verification.hazard_task import verify_hazard_task
 from hazardmill.verification.scenario import COLUMNS as SCENARIO_COLUMNS
 from hazardmill.verification.scenario import verify_scenario
-from hazardmill.verification.task import AGAIN, COLUMNS, UNREADABLE, reason, verify_task
+from hazardmill.verification.task import AGAIN, COLUMNS, UNREADABLE, TaskVerification, reason, verify_task
 
 Row: TypeAlias = Mapping[str, Any]
-Problem: TypeAlias = tuple[str, str]
-"""What is wrong, and what to do about it."""
 
 ASKED: Final = (*COLUMNS, "context", "beside")
 """Columns that a worker needs; ``beside`` has the texts released with the task (``pii.texts_beside``)."""
@@ -63,7 +62,7 @@ class TaskExamination:
     """
 
     task_id: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[GateProblem, ...] = ()
     structure: str | None = None
     outline: str | None = None
     leaking: tuple[str, ...] = ()
@@ -105,11 +104,11 @@ def examine(row: Row) -> TaskExamination:
         told = words("\n".join(fields_of({**document.texts, **danger})))
         personal = _personal(row)
     except UNREADABLE as error:
-        return TaskExamination(task_id, ((f"its document or danger cannot be read: {reason(error)}", AGAIN),))
+        return TaskExamination(task_id, (_unreadable("document or danger", error),))
     verified = verify_task(row, document)
     return TaskExamination(
         task_id,
-        tuple((finding.message, finding.remedy) for finding in verified.findings),
+        _problems(verified),
         verified.structure,
         outline(document.to_json()),
         tuple(f"{where} {name} ({token})" for where, name, token in leaking_names(document)),
@@ -124,11 +123,11 @@ def _examine_scenario(row: Row) -> TaskExamination:
         outlined = outline(scenario.document.to_json())
         personal = tuple(personal_of_scenario(row)) if row["source"] in SOURCES else ()
     except UNREADABLE as error:
-        return TaskExamination(row["task_id"], ((f"its scenario cannot be read: {reason(error)}", AGAIN),))
+        return TaskExamination(row["task_id"], (_unreadable("scenario", error),))
     verified = verify_scenario(row, scenario)
     return TaskExamination(
         row["task_id"],
-        tuple((finding.message, finding.remedy) for finding in verified.findings),
+        _problems(verified),
         verified.structure,
         outlined,
         personal=_places(personal),
@@ -142,16 +141,25 @@ def _examine_hazard_task(row: Row) -> TaskExamination:
         # Whatever its seeds are: their ids need not say of which source they were.
         personal = tuple(personal_of_hazard_task(row))
     except UNREADABLE as error:
-        return TaskExamination(row["task_id"], ((f"its document cannot be read: {reason(error)}", AGAIN),))
+        return TaskExamination(row["task_id"], (_unreadable("document", error),))
     verified = verify_hazard_task(row)
     return TaskExamination(
         row["task_id"],
-        tuple((finding.message, finding.remedy) for finding in verified.findings),
+        _problems(verified),
         verified.structure,
         outlined,
         personal=_places(personal),
         words=tuple(words(row["instruction"])),
     )
+
+
+def _problems(verified: TaskVerification) -> tuple[GateProblem, ...]:
+    """Return what is wrong with a task; findings of one code on one column have the same reason."""
+    return tuple(GateProblem(each.message, each.remedy, f"{each.code} {each.where}") for each in verified.findings)
+
+
+def _unreadable(part: str, error: Exception) -> GateProblem:
+    return GateProblem(f"its {part} cannot be read: {reason(error)}", AGAIN, f"unreadable {part}")
 
 
 def _columns_of(row: Row) -> tuple[str, ...]:
