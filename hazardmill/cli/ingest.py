@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import json_option, print_json, read_facts, store_option
+from hazardmill.cli.options import json_option, print_json, read_facts, read_named_values, store_option
 from hazardmill.cli.rejects import show_rejects
 from hazardmill.ingest.fetch.catalogue import read_catalogue
 from hazardmill.ingest.intake import ingest_into
@@ -16,8 +16,14 @@ from hazardmill.ingest.sources import load_source
 from hazardmill.store_access import open_store
 
 
-@click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")
+@click.command(epilog="Example: hazardmill ingest --source neiss --input neiss2019.tsv --limit 300")
 @click.option("--source", "source_name", required=True, help="Name of the source.")
+@click.option(
+    "--input",
+    "given",
+    metavar="[SOURCE=]PATH",
+    help="File or folder to read, as in `hazardmill run generate`; the same as PATH.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of records to read.")
 @click.option(
     "--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact; repeat for several."
@@ -27,16 +33,22 @@ from hazardmill.store_access import open_store
 @json_option
 def ingest(
     source_name: str,
+    given: str | None,
     limit: int | None,
     wheres: tuple[str, ...],
     path: Path | None,
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason.
+    """Read records of a source into the store.
 
-    Without PATH, reads the data of an installed package (bddl). Exit code 1 if there was no record.
-    """
+    PATH is the file or folder to read; --input names it, too. Without either, the data of an installed package is read
+    (bddl). Bad records go to the table `rejects`, with the reason. Exit code 1 if there was no record.
+    """  # noqa: DOC501  # the docstring is the command's help
+    if path is not None and given is not None:
+        raise click.UsageError("PATH and --input name the same thing: give one of them")
+    if given is not None:
+        path = Path(read_named_values((given,), (source_name,), "--input")[source_name])
     if path is None:
         path = _find_installed(source_name)
     where = read_facts(wheres, (source_name,))[source_name]
@@ -79,5 +91,5 @@ def _find_installed(name: str) -> Path:
             get = f"get one with: hazardmill sources fetch {name}"
         else:
             get = (offer.otherwise if offer is not None else None) or f"get it from {source.address}"
-        raise click.UsageError(f"source {name} needs a PATH: give {source.expects}; {get}")
+        raise click.UsageError(f"source {name} needs a path: give {source.expects} with --input; {get}")
     return path

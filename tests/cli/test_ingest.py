@@ -51,6 +51,16 @@ def test_an_input_without_a_record_is_exit_1_and_says_why(hazardmill: Hazardmill
     assert [reject["reason"] for reject in ended.json["examples"]] == ["html_page"]
 
 
+def test_the_input_may_be_named_as_for_a_run(hazardmill: Hazardmill, neiss: Path) -> None:
+    words = ("ingest", "--source", "neiss", "--limit", 1, "--store", "s", "--json")
+    for given in (("--input", neiss), ("--input", f"neiss={neiss}"), (neiss,)):
+        assert hazardmill(*words, *given).json["records"] == 1
+    twice = hazardmill(*words, "--input", neiss, neiss)
+    assert twice.code == 2 and "PATH and --input name the same thing: give one of them" in twice.err
+    other = hazardmill(*words, "--input", f"alfred={neiss}")
+    assert other.code == 2 and "alfred is not among the requested sources (neiss)" in other.err
+
+
 def test_limit_and_selection(hazardmill: Hazardmill, neiss: Path) -> None:
     words = ("ingest", "--source", "neiss", neiss, "--store", "s", "--json")
     assert hazardmill(*words, "--limit", 3).json["records"] == 3
@@ -102,7 +112,7 @@ def test_without_a_path_and_a_package_it_says_how_to_get_the_input(
     for name, said in (("bddl", "pip install 'bddl>=3.6'"), ("neiss", "hazardmill sources fetch neiss")):
         ended = hazardmill("ingest", "--source", name, "--store", "s")
         assert ended.code == 2
-        assert f"source {name} needs a PATH: give " in ended.err and said in ended.err
+        assert f"source {name} needs a path: give " in ended.err and said in ended.err
         assert not Path("s").exists()
 
 
