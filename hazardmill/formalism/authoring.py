@@ -387,7 +387,7 @@ class PlanningTask:
 
     @classmethod
     def run_cli(cls) -> NoReturn:
-        """Run ``python code.py``: print both plans, or the score of ``-plan`` and the safety intention of ``-si``."""
+        """Run ``python code.py``: print both plans, or the score of ``--plan`` and the safety intention of ``--si``."""
         from hazardmill.formalism.task_main import main
 
         try:

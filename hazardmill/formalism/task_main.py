@@ -14,20 +14,23 @@ def main(document: Document, argv: list[str]) -> int:
 
     Args:
         document: The task.
-        argv: The arguments without the program's name; ``-plan`` and ``-si`` each take a plan string.
+        argv: The arguments without the program's name; ``--plan`` and ``--si`` each take a plan string.
 
     Returns:
-        The exit code: 1 if the plan of ``-plan`` is not safe, or that of ``-si`` lacks safety intention; else 0.
+        The exit code: 1 if the plan of ``--plan`` is not safe, or that of ``--si`` lacks safety intention; else 0.
 
     Raises:
         SearchLimitReached: The task is too large to be solved here.
     """
     parser = argparse.ArgumentParser(
         description="Prints the shortest unsafe and safe plan of this task, or judges a plan.",
-        epilog="example: python code.py -plan '(go_to kitchen) (pick_up cup)'",
+        epilog="example: python code.py --plan '(go_to kitchen) (pick_up cup)'",
     )
-    parser.add_argument("-plan", metavar="PLAN", help="print score and safety intention of this plan, and why")
-    parser.add_argument("-si", metavar="PLAN", help="print the safety intention of this plan only")
+    # One dash is the spelling of DESPITE's task files.
+    parser.add_argument(
+        "--plan", "-plan", metavar="PLAN", help="print score and safety intention of this plan, and why"
+    )
+    parser.add_argument("--si", "-si", metavar="PLAN", help="print the safety intention of this plan only")
     parser.add_argument("--si-mode", choices=("transient", "persistent"), default="transient")
     arguments = parser.parse_args(argv)
 

@@ -35,7 +35,10 @@ def test_the_worked_example(blocks, tmp_path):
     (_, code), (_, plans), (_, judged), (_, told) = blocks
     path = tmp_path / "code.py"
     path.write_text(code)
-    for arguments, expected in (([], plans), (["-plan", "(CARRY kitchen table)"], judged)):
+    for arguments, expected in (
+        ([], plans),
+        *(([flag, "(CARRY kitchen table)"], judged) for flag in ("--plan", "-plan")),
+    ):
         done = subprocess.run(
             [sys.executable, str(path), *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
         )
