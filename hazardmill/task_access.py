@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,10 @@ def read_document(path: Path) -> Document:
     Raises:
         DocumentError: The file cannot be read, is not JSON, or is not a document; the error names the file.
     """
+    if path.suffix == ".py" and path_exists(path):
+        raise DocumentError(
+            "this is the code of a task, which only the jail may run", file=str(path), remedy=_of_code(path)
+        )
     try:
         content = read_regular(path)
     except OSError as error:
@@ -114,8 +119,18 @@ def path_exists(path: Path) -> bool:
     return False
 
 
+def _of_code(path: Path) -> str:
+    """Return what to do with a file of code: check it, or take the task that was checked already."""
+    if path_exists(beside := path.with_name("task.json")):
+        return f"name its task folder instead: {beside.parent}"
+    words = f"hazardmill task check {shlex.quote(str(path))} --out checked"
+    # The folder that `find_work` chooses: a module `code.py` is that of the folder itself.
+    folder = Path("checked") if path.name == "code.py" else Path("checked", path.stem)
+    return f"check it in the jail with: {words}; then name {folder}"
+
+
 def _looks_like_a_path(name: str) -> bool:
-    return name.endswith(".json") or Path(name).name != name
+    return name.endswith((".json", ".py")) or Path(name).name != name
 
 
 def _in_folder(folder: Path) -> Document:

@@ -51,6 +51,22 @@ def script(*words: object, **how: object) -> list[str]:
     return [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)]
 
 
+def test_code_is_not_run_and_the_command_that_checks_it_is_named(hazardmill: Hazardmill, folder: Path) -> None:
+    Path("soup.py").touch()
+    for words in (("solve",), ("validate", "--plan", SAFE), ("certify",)):
+        ended = hazardmill("task", words[0], "soup.py", *words[1:])
+        assert ended.code == 3
+        assert "soup.py: this is the code of a task, which only the jail may run" in ended.err
+        assert (
+            "[check it in the jail with: hazardmill task check soup.py --out checked; then name checked/soup]"
+            in ended.err
+        )
+    gone = hazardmill("task", "solve", "gone.py")
+    assert gone.code == 3 and "gone.py: the task cannot be read: No such file" in gone.err
+    (folder / "code.py").touch()
+    assert "name its task folder instead: soup" in hazardmill("task", "solve", "soup/code.py").err
+
+
 # validate: one plan
 
 
