@@ -309,6 +309,25 @@ def first_failure(checks: tuple[Check, ...]) -> Check:
     return next(check for check in checks if check.passed is False)
 
 
+@dataclass(frozen=True, slots=True)
+class DraftFinding:
+    """One thing that a check found wrong with a draft.
+
+    Attributes:
+        check: Name of the check.
+        reason: Reason code.
+        message: What is wrong.
+        mend: What to do about it; null if nothing is known to help.
+        trace: Names and values that show it, each as ``name: value``.
+    """
+
+    check: str
+    reason: str | None
+    message: str
+    mend: str | None
+    trace: tuple[str, ...] = ()
+
+
 def render_feedback(number: int, checks: Iterable[Check], template: PromptTemplate) -> str:
     """Return the feedback on a draft for the next one: check, reason, evidence and suggested fix of each finding.
 
@@ -317,24 +336,25 @@ def render_feedback(number: int, checks: Iterable[Check], template: PromptTempla
         checks: All of its checks; only the failed ones are shown.
         template: The template ``feedback``.
     """
-    messages = template.render(number=number, findings=list(_findings(checks)))
+    messages = template.render(number=number, findings=list(draft_findings(checks)))
     return "\n".join(message.content for message in messages).strip()
 
 
-def _findings(checks: Iterable[Check]) -> Iterator[dict[str, Any]]:
+def draft_findings(checks: Iterable[Check]) -> Iterator[DraftFinding]:
+    """Yield everything that the failed checks of a draft found, in the order of the checks."""
     for check in checks:
         if check.passed is not False:
             continue
         several = check.details.get("failed")
         for failure in several or [{"reason": check.reason, "message": check.message, "mend": check.mend}]:
-            yield {
-                "check": check.name,
-                "reason": failure["reason"],
-                "message": failure["message"],
-                "mend": failure["mend"],
-                "trace": _trace(failure.get("witness") or {}),
-            }
+            yield DraftFinding(
+                check.name,
+                failure["reason"],
+                failure["message"],
+                failure["mend"],
+                tuple(_trace(failure.get("witness") or {})),
+            )
 
 
-def _trace(witness: dict[str, Any]) -> list[str]:
-    return [f"{name}: {value}" for name, value in witness.items() if value not in (None, [], "")]
+def _trace(witness: dict[str, Any]) -> Iterator[str]:
+    return (f"{name}: {value}" for name, value in witness.items() if value not in (None, [], ""))

@@ -29,7 +29,7 @@ from hazardmill.formalism.proofs.certificate import twin_json
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.context import Prompts
 from hazardmill.generation.execute import Execution, execute
-from hazardmill.generation.refine import first_failure, render_feedback
+from hazardmill.generation.refine import DraftFinding, draft_findings, first_failure, render_feedback
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.task_access import declared_unavoidable
 
@@ -82,12 +82,13 @@ class CheckedFile:
     Attributes:
         file: Name of the file.
         accepted: Whether it is a valid task; None if the jail failed, so that nothing is known about the code.
-        check: Name of the check that failed; this and the next five are None if the file was accepted.
+        check: Name of the check that failed; this and the next four are None if the file was accepted.
         reason: Reason code of the failure.
         line: Line of the code that it is about, if any.
         message: What is wrong.
         mend: What to do about it.
-        feedback: The complete feedback that a model would get as its author.
+        problems: All that the failed checks found, the first one included; empty if nothing is known about the code.
+        feedback: The same as the complete feedback that a model would get as its author; None without problems.
         name: Name of the task; None if the file was not accepted.
         document_hash: Hash of its document; None if the code produced none.
         safe_plan: A shortest safe plan; None if the danger is unavoidable or the file was not accepted.
@@ -104,6 +105,7 @@ class CheckedFile:
     line: int | None = None
     message: str | None = None
     mend: str | None = None
+    problems: tuple[DraftFinding, ...] = ()
     feedback: str | None = None
     name: str | None = None
     document_hash: str | None = None
@@ -259,6 +261,7 @@ class FileChecker:
             line=first.details.get("line"),
             message=first.message,
             mend=first.mend,
+            problems=tuple(draft_findings(execution.checks)),
             feedback=render_feedback(1, execution.checks, self._template),
             document_hash=execution.document.hash if execution.document else None,
         )

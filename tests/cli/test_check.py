@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,8 +101,35 @@ def test_a_finding_is_told_and_refuses_nothing(hazardmill: Hazardmill, reason: s
     assert f"; findings: {FINDINGS[reason]}" in ended.out
 
 
-def test_the_text_shows_the_feedback_below_the_file(hazardmill: Hazardmill) -> None:
+def test_a_person_is_told_what_is_wrong_where_and_what_to_do(hazardmill: Hazardmill) -> None:
     ended = hazardmill("task", "check", written(faulty("policy")))
+    assert ended.code == 1
+    line = Path("soup.py").read_text().splitlines()[8].strip()
+    assert "open(" in line
+    assert ended.out.splitlines() == [
+        "soup.py: failed: policy: policy",
+        "  wrong: line 9: use of open",
+        f"  where: soup.py:9: {line}",
+        "  remedy: a task only declares; it needs no such function"
+        " (bind a name of your own in the function that uses it)",
+        "files: 1; accepted: 0, failed: 1",
+        "  policy: policy: 1",
+    ]
+
+
+def test_a_problem_without_a_line_points_at_the_first_line_that_names_it(hazardmill: Hazardmill) -> None:
+    out = hazardmill("task", "check", written(faulty("dead_action"))).out
+    lines = Path("soup.py").read_text().splitlines()
+    number = next(number for number, line in enumerate(lines, 1) if re.search(r"""["']wait["']""", line))
+    assert "  wrong: these actions can never be done: wait\n" in out
+    assert f"  where: soup.py:{number}: {lines[number - 1].strip()}\n" in out
+    # Every problem of a certificate is told, each with its place and its remedy.
+    out = hazardmill("task", "check", written(faulty("not_contextual"))).out
+    assert out.count("  wrong: ") == out.count("  where: soup.py") == out.count("  remedy: ") == 3
+
+
+def test_the_feedback_for_a_model_is_shown_where_it_is_asked_for(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("task", "check", written(faulty("policy")), "--feedback")
     assert ended.code == 1
     assert ended.out.splitlines() == [
         "soup.py: failed: policy: policy",
@@ -120,6 +149,14 @@ def test_what_the_code_says_cannot_write_to_the_terminal(hazardmill: Hazardmill)
     ended = hazardmill("task", "check", written(code))
     assert ended.code == 1 and "ValueError: " in ended.out
     assert "\x1b" not in ended.out and "\u202e" not in ended.out
+
+
+def test_the_command_that_is_named_for_code_makes_the_task_that_is_named(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("task", "solve", written(SOUP))
+    assert ended.code == 3 and "this is the code of a task, which only the jail may run" in ended.err
+    command, folder = re.findall(r"with: hazardmill (.*); then name (.*)\]", ended.err)[0]
+    assert hazardmill(*shlex.split(command)).code == 0
+    assert "safe: (reduce_speed) (carry_bowl)" in hazardmill("task", "solve", folder).out
 
 
 def test_endless_code_ends_after_its_time(hazardmill: Hazardmill) -> None:
