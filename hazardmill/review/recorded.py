@@ -18,7 +18,6 @@ from pydantic import Discriminator, TypeAdapter
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.records import FrozenModel
-from hazardmill.resources import review_folder
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.append_log import read_line
@@ -132,9 +131,7 @@ def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
         StoreError: The folder cannot be written.
     """
     lines = [line for path in files for line in _read(path)]
-    if not folder.rubric.exists():
-        make_folder(folder.path.absolute())
-        write_file(folder.rubric, (review_folder() / "rubric.md").read_bytes())
+    folder.adopt_rubric()
     with folder.assigning() as give:
         there = set(folder.assignments().by_id)
         give([line for line in lines if isinstance(line, ReviewAssignment) and line.id not in there])

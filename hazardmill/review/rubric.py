@@ -127,9 +127,8 @@ def rubric_version(rubric: Path) -> str:
         raise InputError(
             f"the rubric cannot be read: {error}",
             file=str(rubric),
-            # Copied rather than read in place, so that decisions lie beside the rubric by which they were made.
-            remedy="name a review folder that has a rubric.md, or copy the default rubric there: "
-            f"{review_folder() / 'rubric.md'}",
+            remedy="name a review folder that has a rubric.md, begin a review with `hazardmill review assign`, or copy "
+            f"the default rubric there: {review_folder() / 'rubric.md'}",
         ) from error
     found = _VERSION.search(text)
     if found is None:

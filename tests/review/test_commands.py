@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from hazardmill import resources
 from hazardmill.cli.main import main
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import POLICIES
 from hazardmill.review.service import ReviewService
 
@@ -23,15 +27,11 @@ class Ended:
 
 
 @pytest.fixture
-def hazardmill(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], store, folder
-) -> Callable[..., Ended]:
-    """Run a command of review on the store and the folder of the test."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Run a command of review."""
 
-    def run(verb: str, *words: object, json_too: bool = False) -> Ended:
-        where = ["--review", str(folder.path), *(["--store", str(store.path)] if verb in ("assign", "stats") else [])]
-        given = ["hazardmill", "review", verb, *map(str, words), *where, *(["--json"] if json_too else [])]
-        monkeypatch.setattr(sys, "argv", given)
+    def run(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["hazardmill", "review", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             main()
@@ -39,6 +39,17 @@ def hazardmill(
         return Ended(left.value.code or 0, out, err)
 
     return run
+
+
+@pytest.fixture
+def hazardmill(run: Callable[..., Ended], store, folder) -> Callable[..., Ended]:
+    """Run a command of review on the store and the folder of the test."""
+
+    def run_there(verb: str, *words: object, json_too: bool = False) -> Ended:
+        where = ["--review", folder.path, *(["--store", store.path] if verb in ("assign", "stats") else [])]
+        return run(verb, *words, *where, *(["--json"] if json_too else []))
+
+    return run_there
 
 
 ADA_AND_BEN = ("--reviewer", "ada", "--reviewer", "ben")
@@ -111,12 +122,34 @@ def test_unblinding_is_done_once(hazardmill):
     assert "was already unblinded" in hazardmill("unblind").out
 
 
-def test_a_folder_without_a_rubric_is_no_review(hazardmill, folder):
+def test_a_folder_without_a_rubric_is_no_review_until_tasks_are_assigned_there(hazardmill, folder):
     folder.rubric.unlink()
-    for verb, words in (("stats", ()), ("assign", ADA_AND_BEN), ("export", ("x.csv",)), ("unblind", ())):
+    for verb, words in (("stats", ()), ("export", ("x.csv",)), ("unblind", ())):
         ended = hazardmill(verb, *words)
-        assert ended.code == 3 and "rubric" in ended.err, verb
-    assert not (folder.path / "decisions").exists()
+        assert ended.code == 3 and "rubric" in ended.err and "`hazardmill review assign`" in ended.err, verb
+    assert hazardmill("assign", *ADA_AND_BEN, "--dry-run").code == 0
+    assert not list(folder.path.iterdir())
+    assert f"{folder.path}: a new review, by rubric 1.3 of hazardmill\n" in hazardmill("assign", *ADA_AND_BEN).out
+    assert hazardmill("stats").code == 0
+
+
+def test_an_installed_package_brings_the_rubric_to_an_empty_folder(run, store, project, tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "hazardmill"
+    rubric = shutil.copytree(project / "review", package / "_bundled" / "review") / "rubric.md"
+    rubric.write_text(rubric.read_text().replace('version: "1.3"', 'version: "1.3.bundled"'))
+    monkeypatch.setattr(resources, "_PACKAGE", package)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+
+    in_store = ("--store", store.path)
+    assert run("stats", *in_store).code == 0 and run("export", "x.csv").out == "x.csv: 0 lines\n"
+    for words in (("serve", *in_store), ("token", "ada")):
+        ended = run(*words)
+        assert ended.code == 2 and "assign tasks first: hazardmill review assign --reviewer NAME" in ended.err
+    assert not (tmp_path / "empty" / "review").exists()
+    assert "review: a new review, by rubric 1.3.bundled of hazardmill" in run("assign", *ADA_AND_BEN, *in_store).out
+    assert ReviewFolder(Path("review")).rubric_version() == "1.3.bundled"
+    assert run("token", "ada").code == 0
 
 
 @pytest.mark.parametrize("name", ["Ada", "../ada", "a b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,9 @@ from hazardmill.text.printable import printable
 P = ParamSpec("P")
 R = TypeVar("R")
 
+DEFAULT_FOLDER: Final = Path("review")
+"""Folder of the review if none is named; an empty review, if it is not there."""
+
 _POLICIES: Final = ("any-reject", "majority", "adjudicated")
 
 
@@ -39,9 +43,9 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
         "--review",
         "folder",
         type=click.Path(path_type=Path, file_okay=False),
-        default=Path("review"),
+        default=DEFAULT_FOLDER,
         show_default=True,
-        help="Folder with rubric.md and decisions/.",
+        help="Folder with rubric.md and decisions/; `review assign` makes it, with hazardmill's rubric.",
     )(function)
 
 
@@ -110,13 +114,13 @@ def assign(
 ) -> None:
     """Assign tasks, scenarios and hazard tasks to reviewers: balanced, stratified by source and danger type.
 
-    Earlier assignments stay as they are. If you repeat the command with more tasks or other reviewers, it assigns what
-    is missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats or have a
-    planted defect.
+    A folder that has no rubric yet gets hazardmill's. Earlier assignments stay as they are. If you repeat the command
+    with more tasks or other reviewers, it assigns what is missing. Reviewers never learn who else has a task, what
+    others decided, or which tasks are repeats or have a planted defect.
     """  # noqa: DOC501  # the docstring is the command's help
     if disputed and plans is not None:
         raise UsageError("--disputed and --plans cannot be combined", remedy="run the command once for each")
-    opened = _folder(folder)
+    opened = open_review(folder, begin=True)
     pool = load_pool(open_store(store_path))
     if disputed:
         given = give_disputed(opened, pool, reviewers, seed, dry=dry_run)
@@ -134,6 +138,8 @@ def assign(
             seed=seed,
         )
         given = give_tasks(opened, pool, wish, dry=dry_run)
+    if not dry_run and opened.adopt_rubric() and not as_json:
+        click.echo(f"{folder}: a new review, by rubric {opened.rubric_version()} of hazardmill")
     if as_json:
         print_json(given.model_dump(mode="json"))
     else:
@@ -171,7 +177,7 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
     docs/review.md.
     """
     chosen = next(known for known in POLICIES if known == policy)
-    figures = statistics(_folder(folder), load_pool(open_store(store_path)), chosen, seed=seed)
+    figures = statistics(open_review(folder), load_pool(open_store(store_path)), chosen, seed=seed)
     if as_json:
         print_json(figures.model_dump(mode="json"))
         return
@@ -192,7 +198,7 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
 @json_option
 def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) -> None:
     """Write decisions and undos to FILE, as CSV or JSON lines by its extension."""
-    count = write(_folder(folder), file, reviewers)
+    count = write(open_review(folder), file, reviewers)
     if as_json:
         print_json({"file": str(file), "lines": count})
     else:
@@ -220,7 +226,9 @@ def import_(
     refused, or if two decisions of one reviewer on one task conflict (the later one counts).
     """
     kinds = load_kinds(open_store(store_path, create=store_path is None))
-    result = import_files(_folder(folder), files, reviewer=reviewer, kinds=kinds)
+    opened = open_review(folder)
+    result = import_files(opened, files, reviewer=reviewer, kinds=kinds)
+    opened.adopt_rubric()
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
@@ -253,7 +261,7 @@ def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> N
 
     Reviewers whose names begin with `model-` are language models. Decisions of people are not recorded.
     """
-    made = record_reviews(_folder(folder), load_pool(open_store(store_path)), out)
+    made = record_reviews(open_review(folder), load_pool(open_store(store_path)), out)
     if as_json:
         print_json([each.model_dump(mode="json") for each in made])
         return
@@ -270,15 +278,27 @@ def unblind(folder: Path, as_json: bool) -> None:
 
     This cannot be undone.
     """
-    done = open_eyes(_folder(folder))
+    opened = open_review(folder)
+    done = open_eyes(opened)
+    opened.adopt_rubric()
     if as_json:
         print_json({"unblinded_now": done})
     else:
         click.echo("the review is unblinded" if done else "the review was already unblinded")
 
 
-def _folder(path: Path) -> ReviewFolder:
+def open_review(path: Path, *, begin: bool = False) -> ReviewFolder:
+    """Return the review in a folder; the default folder is an empty review where it is not there.
+
+    Args:
+        path: The folder.
+        begin: Whether a review may begin in any folder.
+
+    Raises:
+        InputError: The folder has no rubric, or one that cannot be read.
+    """
     folder = ReviewFolder(path)
-    # A misspelt folder must not become an empty review.
-    folder.rubric_version()
+    # A misspelt folder must not become an empty review; nobody misspells the default.
+    if os.path.lexists(folder.rubric) or not (begin or path == DEFAULT_FOLDER):
+        folder.rubric_version()
     return folder

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.review.review import folder_option
+from hazardmill.cli.review.review import folder_option, open_review
 from hazardmill.errors import UsageError
 from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.decisions.folder import ReviewFolder, reviewer_name
@@ -55,9 +55,9 @@ def serve(
     name that has assigned tasks, so work without tokens only on your own machine. With --json the address is printed
     as JSON before serving.
     """  # noqa: DOC501  # the docstring is the command's help
-    opened = ReviewFolder(folder)
-    opened.rubric_version()
+    opened = open_review(folder)
     _check_assignments(opened, reviewers)
+    opened.adopt_rubric()
     try:
         from hazardmill.review.app.serve import listen, make_app, rules_for
         from hazardmill.review.app.serve import serve as serve_app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hazardmill import __version__
 from hazardmill.errors import InputError, UsageError
+from hazardmill.resources import review_folder
 from hazardmill.review.assignments.model import (
     AssignmentBatch,
     ReviewAssignment,
@@ -24,6 +26,7 @@ from hazardmill.review.decisions.append_log import LogFile
 from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo, read_entry
 from hazardmill.review.events import Name
 from hazardmill.review.rubric import rubric_version
+from hazardmill.store.files.fsync_io import make_folder, write_file
 
 APP: Final = f"hazardmill {__version__}"
 
@@ -85,6 +88,23 @@ class ReviewFolder:
             InputError: There is no rubric, it is a link, or it declares no version.
         """
         return rubric_version(self.rubric)
+
+    def adopt_rubric(self) -> bool:
+        """Copy hazardmill's rubric into the folder, which is made, unless it has a rubric.
+
+        Decisions lie beside the rubric by which they were made, so it is not read in place.
+
+        Returns:
+            Whether it was copied.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
+        if os.path.lexists(self.rubric):
+            return False
+        make_folder(self.path.absolute())
+        write_file(self.rubric, (review_folder() / "rubric.md").read_bytes())
+        return True
 
     def now(self) -> datetime:
         """Return the time in UTC."""
