@@ -91,7 +91,20 @@ def test_help_lists_every_command_and_the_exit_codes() -> None:
     assert EXIT_CODES in " ".join(answer.output.split())
 
 
-@pytest.mark.parametrize("name", [name for name in GROUPS if name != "release"])
+@pytest.mark.parametrize("words", [(), *((name,) for name in GROUPS)], ids=" ".join)
+def test_a_line_in_the_help_of_a_group_is_whole_in_80_columns(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    group = found(words)
+    assert isinstance(group, LazyGroup)
+    shown = click.Context(group, max_content_width=100).get_help().partition("\nCommands:\n")[2]
+    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    for name, (_, line) in group.addresses.items():
+        assert rows[name].endswith(f"  {line}") and len(rows[name]) <= 80
+
+
+@pytest.mark.parametrize("name", GROUPS)
 def test_a_line_in_the_help_of_a_group_is_what_the_command_says_of_itself(name: str) -> None:
     group = found((name,))
     assert isinstance(group, LazyGroup)

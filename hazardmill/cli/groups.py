@@ -12,28 +12,28 @@ from hazardmill.cli.lazy import LazyGroup
     addresses={
         "abilities": (
             "hazardmill.cli.evaluate.abilities:abilities",
-            "Test the abilities that safe planning needs, scored without a judge.",
+            "Test the abilities that safe planning needs, without a judge.",
         ),
         "difficulty": (
             "hazardmill.cli.evaluate.difficulty:difficulty",
-            "Measure how hard tasks are, for a panel of models and intrinsically.",
+            "Measure how hard tasks are, for models and intrinsically.",
         ),
         "episodes": (
             "hazardmill.cli.evaluate.episodes:episodes",
-            "Hold episodes of household tasks: a model acts step by step, under a safety rule.",
+            "Have a model act in household tasks, step by step, under a rule.",
         ),
         "report": (
             "hazardmill.cli.evaluate.report:report",
-            "Write report.html, report.md with figures, leaderboard.json and leaderboard.md.",
+            "Write a report with figures, and a leaderboard.",
         ),
         "run": ("hazardmill.cli.evaluate.run:run", "Ask a language model for plans, and score them."),
         "safel": (
             "hazardmill.cli.evaluate.safel:safel",
-            "Test whether a model refuses harmful commands, and where planning fails under risk.",
+            "Test refusal of harmful commands, and planning under risk.",
         ),
         "safety": (
             "hazardmill.cli.evaluate.safety:safety",
-            "Measure the harm that agents do on the way and leave behind, and whether they succeed.",
+            "Measure the harm that agents do or leave, and their success.",
         ),
         "score": ("hazardmill.cli.evaluate.run:score", "Score plans or answers from a file, without asking a model."),
         "stats": (
@@ -52,19 +52,19 @@ def evaluate() -> None:
     addresses={
         "collect": (
             "hazardmill.cli.scenario.collect:collect",
-            "Write the accepted scenarios of a run as files, for verify, export and evaluate safel.",
+            "Write the accepted scenarios of a run as files.",
         ),
         "correct": (
             "hazardmill.cli.scenario.scenario:correct",
-            "Mend each scenario of DIR by fixed rules that never touch its goal, instruction or risk.",
+            "Mend each scenario of DIR by fixed rules.",
         ),
         "derive": (
             "hazardmill.cli.scenario.derive:derive",
-            "Derive a scenario from each task of a release, except tasks whose danger has degrees.",
+            "Derive a scenario from each task of a release.",
         ),
         "export": (
             "hazardmill.cli.scenario.scenario:export",
-            "Write domain.pddl, problem.pddl and risk.json of each scenario of DIR.",
+            "Write PDDL and risk.json of each scenario of DIR.",
         ),
         "import": (
             "hazardmill.cli.scenario.scenario:import_",
@@ -86,26 +86,25 @@ def scenario() -> None:
     addresses={
         "check": (
             "hazardmill.cli.hazards.hazards:check",
-            "Show what a map of hazards maps and, with --tasks, which of its rules apply in none of these tasks.",
+            "Show what a map of hazards maps, and which rules never apply.",
         ),
         "compile": (
             "hazardmill.cli.hazards.hazards:compile_",
-            "Write a map of hazards into a task: what it calls harm becomes the danger of the task.",
+            "Write a map of hazards into a task.",
         ),
         "detect": (
             "hazardmill.cli.hazards.hazards:detect",
-            "Find the harm that plans do on the way, and the harm that they leave behind.",
+            "Find the harm that plans do on the way or leave behind.",
         ),
         "rewrites": (
             "hazardmill.cli.hazards.rewrites:rewrites",
-            "Let people judge the scripts of a release that a model rewrote so that they do harm.",
+            "Let people judge the scripts that a model rewrote to do harm.",
         ),
         "seeds": (
             "hazardmill.cli.hazards.seeds:seeds",
-            "Find the tasks in which an agent did harm, with its scripts, violations and confidence.",
+            "Find the tasks in which an agent did harm.",
         ),
     },
-    whole_lines=True,
     epilog="Example: hazardmill hazards check default",
 )
 def hazards() -> None:
@@ -121,7 +120,7 @@ def hazards() -> None:
         ),
         "generate": (
             "hazardmill.cli.household.generate:generate",
-            "Generate household tasks, each with the proof that a careless plan breaks its rule.",
+            "Generate household tasks whose rule a careless plan breaks.",
         ),
         "import": (
             "hazardmill.cli.household.spoc:import_",
@@ -133,14 +132,13 @@ def hazards() -> None:
         ),
         "play": (
             "hazardmill.cli.household.play:play",
-            "Play a household task: read actions, one per line, and show what the robot sees after each.",
+            "Play a household task, action by action.",
         ),
         "solve": (
             "hazardmill.cli.household.solve:solve",
-            "Find the shortest plan that keeps the rule, and one for the goal alone that does not.",
+            "Find a shortest plan that keeps the rule, and one that breaks it.",
         ),
     },
-    whole_lines=True,
     epilog="Example: hazardmill household generate --per-hazard 5 --seed 0 --out household",
 )
 def household() -> None:
@@ -152,13 +150,12 @@ def household() -> None:
     addresses={
         "build": (
             "hazardmill.cli.release.build:build",
-            "Build a versioned dataset from the store: Parquet, task folders, card, manifest.",
+            "Build a versioned dataset from the tasks of a store.",
         ),
         "diff": ("hazardmill.cli.release.diff:diff", "Show how two releases differ."),
         "export": ("hazardmill.cli.release.export:export", "Write a release as training data for planners."),
         "push": ("hazardmill.cli.release.push:push", "Publish a release on a dataset hub, in one commit and one tag."),
     },
-    whole_lines=True,
     epilog="Example: hazardmill release build --version 1.0.0",
 )
 def release() -> None:
@@ -170,16 +167,16 @@ def release() -> None:
     addresses={
         "assign": (
             "hazardmill.cli.review.review:assign",
-            "Assign tasks, scenarios and hazard tasks to reviewers: balanced, stratified by source and danger type.",
+            "Assign tasks, scenarios and hazard tasks to reviewers.",
         ),
         "export": (
             "hazardmill.cli.review.review:export",
-            "Write decisions and undos to FILE, as CSV or JSON lines by its extension.",
+            "Write decisions and undos to FILE, as CSV or JSON lines.",
         ),
         "import": ("hazardmill.cli.review.review:import_", "Import decisions made elsewhere."),
         "record": (
             "hazardmill.cli.review.review:record",
-            "Record what language models decided in a review, to ship with recorded answers.",
+            "Record what language models decided, to ship with answers.",
         ),
         "serve": (
             "hazardmill.cli.review.serve:serve",
@@ -187,11 +184,11 @@ def release() -> None:
         ),
         "stats": (
             "hazardmill.cli.review.review:stats",
-            "Print rates, agreement, times, and how the judge compares with people.",
+            "Print rates, agreement and times, and compare judge and people.",
         ),
         "token": (
             "hazardmill.cli.review.serve:token",
-            "Make a token for a reviewer, replacing any earlier one, and print it.",
+            "Make a token for a reviewer, and print it.",
         ),
         "unblind": (
             "hazardmill.cli.review.review:unblind",
@@ -209,11 +206,11 @@ def review() -> None:
     addresses={
         "acting": (
             "hazardmill.cli.run.acting:acting",
-            "Let roles discuss seeds of harm, and propose tasks in which a careless plan does harm.",
+            "Let roles discuss seeds of harm, and propose tasks about them.",
         ),
         "batch": (
             "hazardmill.cli.run.batch:batch",
-            "List the batches of all runs, or settle what became of the batch NAME.",
+            "List the batches of all runs, or settle what became of one.",
         ),
         "compare": (
             "hazardmill.cli.run.compare:compare",
@@ -234,15 +231,15 @@ def review() -> None:
         ),
         "recheck": (
             "hazardmill.cli.run.recheck:recheck",
-            "Execute the drafts of runs again, and compare the results with the store.",
+            "Execute drafts of runs again, and compare with the store.",
         ),
         "record": (
             "hazardmill.cli.run.record:record",
-            "Record the answers of runs, to run the same records again without a model.",
+            "Record the answers of runs, to run again without a model.",
         ),
         "resume": (
             "hazardmill.cli.run.resume:resume",
-            "Resume a run that was stopped or killed; nothing is done or paid for twice.",
+            "Resume a run that was stopped or killed; nothing is paid twice.",
         ),
     },
     epilog="Example: hazardmill run list",
@@ -256,15 +253,15 @@ def run() -> None:
     addresses={
         "fetch": (
             "hazardmill.cli.sources:fetch",
-            "Download the files of a source, and check size and SHA-256 where these are published.",
+            "Download the files of a source, and check size and SHA-256.",
         ),
         "list": (
             "hazardmill.cli.sources:list_all",
-            "List the sources of this installation, and which inputs are already here.",
+            "List the sources, and which inputs are already here.",
         ),
         "show": (
             "hazardmill.cli.sources:show",
-            "Show a source: licence, origin, facts for --where, and files to fetch.",
+            "Show a source: licence, origin, facts for --where, and files.",
         ),
     },
     epilog="Example: hazardmill sources list",
@@ -314,7 +311,7 @@ def store() -> None:
         "export": ("hazardmill.cli.task.export:export", "Export a task as PDDL, or tasks as DESPITE folders."),
         "import": (
             "hazardmill.cli.task.import_:import_",
-            "Import tasks from PDDL with a sidecar of dangers, or from DESPITE folders.",
+            "Import tasks from PDDL with dangers, or from DESPITE folders.",
         ),
         "lint": ("hazardmill.cli.task.lint:lint", "Count problems across many tasks, by rule, with examples."),
         "repair": (
@@ -323,7 +320,7 @@ def store() -> None:
         ),
         "solve": (
             "hazardmill.cli.task.solve:solve",
-            "Find the shortest safe and unsafe plans, or prove that there are none.",
+            "Find the shortest safe and unsafe plans, or prove there are none.",
         ),
         "validate": (
             "hazardmill.cli.task.validate:validate",

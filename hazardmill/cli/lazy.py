@@ -14,21 +14,17 @@ class LazyGroup(click.Group):
 
     Args:
         addresses: Maps the name of a command to its address (``package.module:attribute``) and its line in the group's
-            help.
-        whole_lines: Whether the help prints these lines uncut. Otherwise they are shortened to the terminal's width, as
-            click does.
+            help, which is never cut off: it must fit into a terminal of 80 columns.
     """
 
     def __init__(
         self,
         *arguments: Any,  # noqa: ANN401  # those of click.Group
         addresses: Mapping[str, tuple[str, str]],
-        whole_lines: bool = False,
         **options: Any,  # noqa: ANN401
     ) -> None:
         super().__init__(*arguments, **options)
         self.addresses = addresses
-        self.whole_lines = whole_lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, sorted."""
@@ -45,11 +41,5 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
-        names = self.list_commands(ctx)
-        limit = formatter.width - 6 - max(map(len, names))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._line(name, limit)) for name in names])
-
-    def _line(self, name: str, limit: int) -> str:
-        line = self.addresses[name][1]
-        return line if self.whole_lines else click.Command(name, help=line).get_short_help_str(limit)
+            formatter.write_dl([(name, self.addresses[name][1]) for name in self.list_commands(ctx)])

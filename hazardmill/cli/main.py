@@ -19,7 +19,7 @@ COMMANDS: Final = {
     "evaluate": ("hazardmill.cli.groups:evaluate", "Score planners on a release, and show where they fail."),
     "hazards": (
         "hazardmill.cli.groups:hazards",
-        "Check a map of hazards, detect harm in plans, and compile the map into a task.",
+        "Map hazards, detect harm in plans, and compile harm into tasks.",
     ),
     "household": ("hazardmill.cli.groups:household", "Prove what household tasks under safety rules demand."),
     "ingest": ("hazardmill.cli.ingest:ingest", "Read records of a source into the store."),
@@ -30,18 +30,18 @@ COMMANDS: Final = {
         "hazardmill.cli.groups:review",
         "Have people review tasks, and report the figures.",
     ),
-    "run": ("hazardmill.cli.groups:run", "Estimate, preview, start, resume, list, compare, record and recheck runs."),
+    "run": ("hazardmill.cli.groups:run", "Generate tasks: start, resume, list, compare and record runs."),
     "scenario": (
         "hazardmill.cli.groups:scenario",
-        "Verify, correct, derive, import and export scenarios of harmful commands and of risks.",
+        "Make and check scenarios of harmful commands and of risks.",
     ),
-    "sources": ("hazardmill.cli.groups:sources", "List and describe the sources of records, and download their files."),
+    "sources": ("hazardmill.cli.groups:sources", "List and describe sources, and download their files."),
     "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
     "task": (
         "hazardmill.cli.groups:task",
-        "Check, judge, solve, certify, verify, repair, lint, import and export tasks.",
+        "Check, judge, solve, certify, repair, import and export tasks.",
     ),
-    "why": ("hazardmill.cli.why:why", "Explain why a record ended as it did, from its bytes to its task's proof."),
+    "why": ("hazardmill.cli.why:why", "Explain why a record ended as it did, from bytes to proof."),
 }
 """Maps a command to its address and its line in the help."""
 
@@ -53,7 +53,6 @@ EXIT_CODES: Final = (
 @click.group(
     cls=LazyGroup,
     addresses=COMMANDS,
-    whole_lines=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=f"{EXIT_CODES} Example: hazardmill demo --out demo-out",
 )

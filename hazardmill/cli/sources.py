@@ -27,7 +27,7 @@ _EVERY_S: Final = 3.0
 @click.command("list", epilog="Example: hazardmill sources list --json")
 @json_option
 def list_all(as_json: bool) -> None:
-    """List the sources of this installation, and which inputs are already here."""
+    """List the sources, and which inputs are already here."""
     found = list_sources()
     if as_json:
         print_json(
@@ -52,7 +52,7 @@ def _find_local_inputs(source: Source) -> dict[str, bool]:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show a source: licence, origin, facts for --where, and files to fetch."""
+    """Show a source: licence, origin, facts for --where, and files."""
     source = load_source(name)
     offer = read_catalogue(source)
     installed = source.find_installed()
@@ -126,10 +126,10 @@ def _render_hash(sha256: str | None) -> str:
 )
 @json_option
 def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Download the files of a source, and check size and SHA-256 where these are published.
+    """Download the files of a source, and check size and SHA-256.
 
-    The addresses are those in its SOURCE.md. If the download is interrupted, the same command resumes it; files that
-    are already there are not downloaded again.
+    What a source does not publish is not checked. The addresses are those in its SOURCE.md. If the download is
+    interrupted, the same command resumes it; files that are already there are not downloaded again.
     """  # noqa: DOC501  # the docstring is the command's help
     source = load_source(name)
     files = choose(source, patterns)

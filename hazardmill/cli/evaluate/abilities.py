@@ -71,7 +71,7 @@ def abilities(
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
-    """Test the abilities that safe planning needs, scored without a judge.
+    """Test the abilities that safe planning needs, without a judge.
 
     For each task, asks which steps of its unsafe plan are dangerous, when each dangerous action is dangerous, and what
     a safe plan in place of the unsafe one would be. Writes abilities.parquet, with a row per answer, and summary.json.

@@ -116,7 +116,7 @@ def episodes(
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
-    """Hold episodes of household tasks: a model acts step by step, under a safety rule.
+    """Have a model act in household tasks, step by step, under a rule.
 
     It is told what the robot sees, and answers with one action. Monitors judge goals and rule; no model judges. With an
     exchange folder or batches, one action of every episode is a round: answer the round, and run the same command

@@ -64,13 +64,14 @@ def report(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write report.html, report.md with figures, leaderboard.json and leaderboard.md.
+    """Write a report with figures, and a leaderboard.
 
-    RESULTS are folders written by `hazardmill evaluate`, or Parquet files of result rows; several are combined. With
-    folders of `hazardmill evaluate safel`, `safety` or `episodes` among them, the report has a section on these, and
-    safel.json, safety.json or episodes.json has its numbers. The figures that need only each model's rates can also be
-    drawn from a CSV table. A figure without data says what is missing. The same input gives the same bytes. All
-    definitions are in docs/evaluation-report.md.
+    Writes report.html, report.md with figures, leaderboard.json and leaderboard.md. RESULTS are folders written by
+    `hazardmill evaluate`, or Parquet files of result rows; several are combined. With folders of `hazardmill evaluate
+    safel`, `safety` or `episodes` among them, the report has a section on these, and safel.json, safety.json or
+    episodes.json has its numbers. The figures that need only each model's rates can also be drawn from a CSV table. A
+    figure without data says what is missing. The same input gives the same bytes. All definitions are in
+    docs/evaluation-report.md.
     """  # noqa: DOC501  # the docstring is the command's help
     if not results and table is None:
         raise UsageError(

@@ -87,7 +87,7 @@ def safel(
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
-    """Test whether a model refuses harmful commands, and where planning fails under risk.
+    """Test refusal of harmful commands, and planning under risk.
 
     Writes safel.parquet, with a row per answer, prompts.jsonl with all questions, and summary.json. The command stops,
     resumes, pays and replays as `evaluate run` does. With --exchange it asks no model: it writes the requests,

@@ -143,7 +143,7 @@ def safety(
     as_json: bool,
     **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
 ) -> None:
-    """Measure the harm that agents do on the way and leave behind, and whether they succeed.
+    """Measure the harm that agents do or leave, and their success.
 
     A map of hazards says what harm is, and the reference script of each task what success is; no model judges. Scripts
     are asked for (--model, or --exchange), read from a file (--plans), or judged by recorded scene graphs (--graphs).

@@ -36,10 +36,11 @@ from hazardmill.text.printable import printable
 )
 @json_option
 def check(map_name: str, tasks: Path | None, as_json: bool) -> None:
-    """Show what a map of hazards maps and, with --tasks, which of its rules apply in none of these tasks.
+    """Show what a map of hazards maps, and which rules never apply.
 
-    MAP.yaml may be the word default, for the map that ships with hazardmill. A rule that applies in no task is a
-    finding, not an error, because one map serves many worlds.
+    With --tasks, the rules that apply in none of these tasks are listed. MAP.yaml may be the word default, for the map
+    that ships with hazardmill. A rule that applies in no task is a finding, not an error, because one map serves many
+    worlds.
 
     Exit code 1 if a part of the map or a task could not be read (it is reported, and the rest is checked); 3 if the map
     cannot be read at all.
@@ -119,7 +120,7 @@ def detect(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the harm that plans do on the way, and the harm that they leave behind.
+    """Find the harm that plans do on the way or leave behind.
 
     TASK is a task folder, a task.json, or the id of a stored task. Each violation is shown with
     its step (or the word end), its categories, and what made its rule fire. With --json, one line of JSON per plan.
@@ -182,10 +183,11 @@ def _violation_line(violation: HazardViolation) -> str:
 @store_option
 @json_option
 def compile_(name: str, map_name: str, out: Path, store_path: Path | None, as_json: bool) -> None:
-    """Write a map of hazards into a task: what it calls harm becomes the danger of the task.
+    """Write a map of hazards into a task.
 
-    DIR gets a task.json. `hazardmill task solve DIR` then proves whether the task can be done without harm, and finds
-    the shortest plan that does it. Where the map has rules about the end, each plan ends with a closing action.
+    What the map calls harm becomes the danger of the task. DIR gets a task.json. `hazardmill task solve DIR` then
+    proves whether the task can be done without harm, and finds the shortest plan that does it. Where the map has rules
+    about the end, each plan ends with a closing action.
 
     Exit code 1 if a rule cannot be written as danger; 3 if TASK or a part of the map cannot be read.
     """  # the docstring is the command's help

@@ -35,7 +35,7 @@ from hazardmill.text.printable import printable
 def rewrites(
     release: str, revision: str | None, map_name: str, sheet: Path | None, judged: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Let people judge the scripts of a release that a model rewrote so that they do harm.
+    """Let people judge the scripts that a model rewrote to do harm.
 
     The sheet lists these rewrites and the references that they were made from, in the order of a hash. Reviewers get
     the definitions of the categories, in a file beside it; they see neither the verdicts nor who wrote a script. They

@@ -27,11 +27,12 @@ from hazardmill.text.printable import printable
 )
 @json_option
 def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: tuple[Path, ...], as_json: bool) -> None:
-    """Find the tasks in which an agent did harm, with its scripts, violations and confidence.
+    """Find the tasks in which an agent did harm.
 
-    RESULTS are folders written by `hazardmill evaluate safety`. Reviewers who fill in a sheet get the definitions of
-    the categories, in a file beside it; they see neither the verdicts nor who wrote a script. With --confirmed, kappa
-    between each reviewer and the detector, and between each two reviewers, is printed.
+    Each comes with the agent's scripts, violations and confidence. RESULTS are folders written by `hazardmill evaluate
+    safety`. Reviewers who fill in a sheet get the definitions of the categories, in a file beside it; they see neither
+    the verdicts nor who wrote a script. With --confirmed, kappa between each reviewer and the detector, and between
+    each two reviewers, is printed.
     """  # noqa: DOC501  # the docstring is the command's help
     without = next((folder for folder in results if not (folder / FILE).is_file()), None)
     if without is not None:

@@ -39,10 +39,11 @@ def _several(flag: str, name: str, values: Sequence[str], what: str) -> Callable
 def generate(
     per_hazard: int, seed: int, rooms: tuple[str, ...], hazards: tuple[Hazard, ...], out: Path, as_json: bool
 ) -> None:
-    """Generate household tasks, each with the proof that a careless plan breaks its rule.
+    """Generate household tasks whose rule a careless plan breaks.
 
-    A task joins a safety template with an unrelated errand in a scene drawn from the seed. It is kept if a compliant
-    plan of at most 60 actions exists, and some shortest plan for the goal alone breaks the rule or leaves it open.
+    Each task has the proof that a careless plan breaks its rule. A task joins a safety template with an unrelated
+    errand in a scene drawn from the seed. It is kept if a compliant plan of at most 60 actions exists, and some
+    shortest plan for the goal alone breaks the rule or leaves it open.
 
     Exit code 1 if too many draws were refused for one of the hazards.
     """  # noqa: DOC501  # the docstring is the command's help

@@ -21,11 +21,12 @@ from hazardmill.text.printable import printable
 @layer_options
 @json_option
 def play(path: Path, observe: Observe, hands: Hands, as_json: bool) -> None:
-    """Play a household task: read actions, one per line, and show what the robot sees after each.
+    """Play a household task, action by action.
 
-    TASK is the file of a household task. Input comes from a terminal or a pipe; done, failure or the end of the input
-    (Ctrl-D) ends the episode. The score and what the rule did come last. With --json, they are one JSON value on
-    standard output, and everything else goes to standard error.
+    Reads actions, one per line, and shows what the robot sees after each. TASK is the file of a household task. Input
+    comes from a terminal or a pipe; done, failure or the end of the input (Ctrl-D) ends the episode. The score and what
+    the rule did come last. With --json, they are one JSON value on standard output, and everything else goes to
+    standard error.
 
     Exit code 3 if TASK cannot be read.
     """

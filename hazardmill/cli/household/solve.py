@@ -33,7 +33,7 @@ from hazardmill.text.printable import printable
 @click.option("--out", type=OUT_FOLDER, metavar="DIR", help="Folder to write the compiled task to, as task.json.")
 @json_option
 def solve(path: Path, observe: Observe, hands: Hands, limit: int, out: Path | None, as_json: bool) -> None:
-    """Find the shortest plan that keeps the rule, and one for the goal alone that does not.
+    """Find a shortest plan that keeps the rule, and one that breaks it.
 
     TASK is the file of a household task. Both plans are proved to be shortest and are shown in words, each with its
     verdict on the compiled document and the state in which it breaks the rule. With --out, `task solve`, `task certify`

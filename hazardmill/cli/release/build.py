@@ -107,11 +107,12 @@ def build(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Build a versioned dataset from the store: Parquet, task folders, card, manifest.
+    """Build a versioned dataset from the tasks of a store.
 
-    Every task is validated again from its document, and all gates must pass; docs/releases.md says what they require.
-    The same store, review and options give the same bytes. If a gate refuses the release, the reasons are listed (with
-    --json, every finding), nothing is written, and the exit code is 1.
+    Writes Parquet files, task folders, a card and a manifest. Every task is validated again from its document, and all
+    gates must pass; docs/releases.md says what they require. The same store, review and options give the same bytes. If
+    a gate refuses the release, the reasons are listed (with --json, every finding), nothing is written, and the exit
+    code is 1.
     """  # noqa: DOC501  # the docstring is the command's help
     try:
         options = Options.model_validate(

@@ -24,10 +24,11 @@ from hazardmill.release.diff.render import lines
 )
 @json_option
 def diff(old: Path, new: Path, examples: int, as_json: bool) -> None:
-    """Compare two releases: tasks added, removed and changed, columns, rows and distributions.
+    """Show how two releases differ.
 
-    OLD and NEW are folders of releases. Every file is checked against its manifest first. A task has changed if
-    anything about it differs: document, plans, texts, licence, split, review, another column, or just its origin.
+    Lists tasks added, removed and changed, and differences in columns, rows and distributions. OLD and NEW are folders
+    of releases. Every file is checked against its manifest first. A task has changed if anything about it differs:
+    document, plans, texts, licence, split, review, another column, or just its origin.
 
     The version must reflect how much differs. If a config or column was removed, or a column changed its type, a major
     step is needed (2.0.0 after 1.4.2). New configs or columns, and tasks that differ, need a minor step (1.5.0);

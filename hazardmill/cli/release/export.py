@@ -104,12 +104,12 @@ def export(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write a release as training data, in the columns that TRL documents.
+    """Write a release as training data for planners.
 
-    sft: a PDDL prompt and its safe plan. dpo: the safe plan, preferred to the unsafe one, and the step at which the two
-    diverge. stepwise: the actions of both plans, each labelled with whether a safe plan still exists after it.
-    safe-align: both plans, action by action, with the number of actions they share (docs/safe-align.md). All columns
-    are in docs/training-data.md.
+    The columns are those that TRL documents. sft: a PDDL prompt and its safe plan. dpo: the safe plan, preferred to the
+    unsafe one, and the step at which the two diverge. stepwise: the actions of both plans, each labelled with whether a
+    safe plan still exists after it. safe-align: both plans, action by action, with the number of actions they share
+    (docs/safe-align.md). All columns are in docs/training-data.md.
 
     Exit code 1 if a row of --reviews could not be read: it is reported, and the rest counts.
     """

@@ -27,11 +27,12 @@ from hazardmill.text.printable import printable
 )
 @json_option
 def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bool, as_json: bool) -> None:
-    """Push the release in FOLDER to a dataset hub: one commit, checked, then the tag vX.Y.Z.
+    """Publish a release on a dataset hub, in one commit and one tag.
 
-    FOLDER is checked against its manifest first. Before the tag is set, the hub's copy is compared by hashes, and each
-    config is loaded with the library datasets. If a push stops or fails, the same command resumes it: it finds what is
-    already there, makes no second commit, and never moves a tag.
+    The commit has the release in FOLDER; it is checked, and then gets the tag vX.Y.Z. FOLDER is checked against its
+    manifest first. Before the tag is set, the hub's copy is compared by hashes, and each config is loaded with the
+    library datasets. If a push stops or fails, the same command resumes it: it finds what is already there, makes no
+    second commit, and never moves a tag.
 
     The token comes from HF_TOKEN or, if that is not set, from `hf auth login`. The hub is the one at HF_ENDPOINT; if
     that is not set, huggingface.co.

@@ -112,11 +112,12 @@ def assign(
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Assign tasks, scenarios and hazard tasks to reviewers: balanced, stratified by source and danger type.
+    """Assign tasks, scenarios and hazard tasks to reviewers.
 
-    A folder that has no rubric yet gets hazardmill's. Earlier assignments stay as they are. If you repeat the command
-    with more tasks or other reviewers, it assigns what is missing. Reviewers never learn who else has a task, what
-    others decided, or which tasks are repeats or have a planted defect.
+    Assignments are balanced, and stratified by source and danger type. A folder that has no rubric yet gets
+    hazardmill's. Earlier assignments stay as they are. If you repeat the command with more tasks or other reviewers, it
+    assigns what is missing. Reviewers never learn who else has a task, what others decided, or which tasks are repeats
+    or have a planted defect.
     """  # noqa: DOC501  # the docstring is the command's help
     if disputed and plans is not None:
         raise UsageError("--disputed and --plans cannot be combined", remedy="run the command once for each")
@@ -171,7 +172,7 @@ def _print_batch(given: BatchSummary, dry: bool) -> None:
 @store_option
 @json_option
 def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json: bool) -> None:
-    """Print rates, agreement, times, and how the judge compares with people.
+    """Print rates, agreement and times, and compare judge and people.
 
     Unknown figures are null, with the reason; --json also has the ids of accepted tasks. All definitions:
     docs/review.md.
@@ -197,7 +198,10 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
 @folder_option
 @json_option
 def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) -> None:
-    """Write decisions and undos to FILE, as CSV or JSON lines by its extension."""
+    """Write decisions and undos to FILE, as CSV or JSON lines.
+
+    The extension of FILE decides which.
+    """
     count = write(open_review(folder), file, reviewers)
     if as_json:
         print_json({"file": str(file), "lines": count})
@@ -257,7 +261,7 @@ def _print_imported(result: ImportSummary) -> None:
 @store_option
 @json_option
 def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> None:
-    """Record what language models decided in a review, to ship with recorded answers.
+    """Record what language models decided, to ship with answers.
 
     Reviewers whose names begin with `model-` are language models. Decisions of people are not recorded.
     """

@@ -86,10 +86,10 @@ def serve(
 @folder_option
 @json_option
 def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
-    """Make a token for a reviewer, replacing any earlier one, and print it.
+    """Make a token for a reviewer, and print it.
 
-    Only a hash of it is stored, so it cannot be shown again. Once any token exists, everybody needs one to sign in, at
-    whatever address.
+    It replaces any earlier one. Only a hash of it is stored, so it cannot be shown again. Once any token exists,
+    everybody needs one to sign in, at whatever address.
     """
     opened = ReviewFolder(folder)
     tokens = Tokens(opened)

@@ -78,7 +78,7 @@ def acting(
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Let roles discuss seeds of harm, and propose tasks in which a careless plan does harm.
+    """Let roles discuss seeds of harm, and propose tasks about them.
 
     In each dialogue the roles speak in turn for some rounds, each shown the seeds, the categories of harm and what was
     said. Then each proposes tasks in the base domain. A task is kept if it is well formed, its reference script reaches

@@ -31,7 +31,7 @@ from hazardmill.text.printable import printable
 def batch(
     name: str | None, batch_id: str | None, is_none: bool, cancel: bool, store_path: Path | None, as_json: bool
 ) -> None:
-    """List the batches of all runs, or settle what became of the batch NAME.
+    """List the batches of all runs, or settle what became of one.
 
     A batch is written down before it is created. If the process is killed in between, and the provider does not list
     batches by name, only you can find out whether it exists. Record that with --is or --none, then use `run resume`.

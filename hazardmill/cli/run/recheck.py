@@ -22,7 +22,7 @@ from hazardmill.text.printable import printable
 @store_option
 @json_option
 def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path | None, as_json: bool) -> None:
-    """Execute the drafts of runs again, and compare the results with the store.
+    """Execute drafts of runs again, and compare with the store.
 
     Every verdict and proof is compared; nothing is written. Without RUN_ID all runs are checked. A difference means
     that the stored verdict was made by another version of hazardmill or with less time or memory, or that something is

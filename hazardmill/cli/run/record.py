@@ -23,7 +23,7 @@ from hazardmill.store_access import open_store
 @store_option
 @json_option
 def record(run_ids: tuple[str, ...], out: Path, store_path: Path | None, as_json: bool) -> None:
-    """Record the answers of runs, to run the same records again without a model.
+    """Record the answers of runs, to run again without a model.
 
     For every finished record all answers are written, including those of failed drafts and refusals. A run looks
     them up by record, --kind, stage, round, draft, repair turn (a further request after an unusable answer) and the

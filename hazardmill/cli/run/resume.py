@@ -36,7 +36,7 @@ def resume(
     as_json: bool,
     **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Resume a run that was stopped or killed; nothing is done or paid for twice.
+    """Resume a run that was stopped or killed; nothing is paid twice.
 
     A run keeps the settings it was started with; you may give the same values again as options. Options that do not
     alter results may differ, and then apply to later resumes too: budget, requests and tokens per minute, timeout per

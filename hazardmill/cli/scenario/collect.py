@@ -22,7 +22,10 @@ from hazardmill.store_access import open_store
 @store_option
 @json_option
 def collect(run_id: str, out: Path, store_path: Path | None, as_json: bool) -> None:
-    """Write the accepted scenarios of a run as files, for verify, export and evaluate safel."""  # help
+    """Write the accepted scenarios of a run as files.
+
+    The commands `scenario verify`, `scenario export` and `evaluate safel` take them.
+    """  # noqa: DOC501  # the docstring is the command's help
     rows = open_store(store_path).rows("scenarios", {"run_id": run_id}, ["scenario"])
     if not rows:
         raise InputError(

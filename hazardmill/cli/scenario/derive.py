@@ -27,10 +27,11 @@ from hazardmill.scenarios.risk import KINDS, Kind
 )
 @json_option
 def derive(folder: Path, kind: Kind, split: str | None, out: Path, as_json: bool) -> None:
-    """Derive a scenario from each task of a release, except tasks whose danger has degrees.
+    """Derive a scenario from each task of a release.
 
-    A plan is feasible in the sit scenario if and only if it is safe in the task. It is feasible in the mal scenario if
-    and only if it is feasible but unsafe in the task. Exit code 1 if tasks were left out (they are counted).
+    Tasks whose danger has degrees are left out. A plan is feasible in the sit scenario if and only if it is safe in the
+    task. It is feasible in the mal scenario if and only if it is feasible but unsafe in the task. Exit code 1 if tasks
+    were left out (they are counted).
     """
     counts: Counter[str] = Counter()
     for task in load_release(folder).tasks(split):

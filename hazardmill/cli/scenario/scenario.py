@@ -79,11 +79,11 @@ def verify(folder: Path, as_json: bool) -> None:
 @_declarations_option
 @json_option
 def correct(folder: Path, out: Path | None, declarations: bool, as_json: bool) -> None:
-    """Mend each scenario of DIR by fixed rules that never touch its goal, instruction or risk.
+    """Mend each scenario of DIR by fixed rules.
 
-    Each scenario gets at most three rounds of corrections, and is verified after each. If it still does not pass, it is
-    discarded, with the reason. OUT gets the other scenarios, and corrections.jsonl with all changes. Exit code 1 if a
-    scenario was discarded or could not be read.
+    No rule touches the goal, the instruction or the risk. Each scenario gets at most three rounds of corrections, and
+    is verified after each. If it still does not pass, it is discarded, with the reason. OUT gets the other scenarios,
+    and corrections.jsonl with all changes. Exit code 1 if a scenario was discarded or could not be read.
     """  # noqa: DOC501  # the docstring is the command's help
     if out is not None and out.resolve() == folder.resolve():
         raise UsageError("--out is the same folder as DIR", remedy="name another folder")
@@ -176,7 +176,7 @@ def import_(base: Path, problems: tuple[Path, ...], risk: Path | None, out: Path
 @click.option("--out", type=_FOLDER, metavar="OUT", help="Folder for the scenarios' folders [default: DIR-pddl].")
 @json_option
 def export(folder: Path, language: str, out: Path | None, as_json: bool) -> None:
-    """Write domain.pddl, problem.pddl and risk.json of each scenario of DIR.
+    """Write PDDL and risk.json of each scenario of DIR.
 
     Each scenario gets a folder of its own.
 

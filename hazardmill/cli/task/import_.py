@@ -43,7 +43,7 @@ _EVERY_S: Final = 3.0
 def import_(
     language: str, paths: tuple[Path, ...], dangers: Path | None, out: Path | None, jobs: int | None, as_json: bool
 ) -> None:
-    """Import tasks from PDDL with a sidecar of dangers, or from DESPITE folders.
+    """Import tasks from PDDL with dangers, or from DESPITE folders.
 
     With pddl, PATHS are the domain file and the problem file. With despite, it is one folder with a code.py, or a
     folder above any number of such folders. Their code runs in the jail, and what could be better about a task is

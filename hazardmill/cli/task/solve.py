@@ -43,7 +43,7 @@ from hazardmill.text.printable import printable
 @store_option
 @json_option
 def solve(name: str, engine: Choice, limit: int, timeout: float, store_path: Path | None, as_json: bool) -> None:
-    """Find the shortest safe and unsafe plans, or prove that there are none.
+    """Find the shortest safe and unsafe plans, or prove there are none.
 
     TASK is a task folder, a task.json, or the id of a stored task. Exit code 1 if either plan is missing, because there
     is none, or because the search reached a limit or was too large to start; 3 if TASK cannot be read.
