@@ -31,6 +31,10 @@ MAX_ANSWER_BYTES: Final = 4_000_000
 """Default of ``max_answer_bytes``."""
 
 
+OptionGroup = Literal["Records", "Models", "Budget and limits", "Batches and exchange", "Tasks and checks"]
+"""Heading under which the help of a command lists an option."""
+
+
 @dataclass(frozen=True)
 class RunOption:
     """Marks a field as an option for users, and holds what its type and description cannot express.
@@ -44,6 +48,7 @@ class RunOption:
         is_made: Whether a folder that it names is made if it is not there.
         is_file: Whether a path that it takes is that of a file.
         choices: The values that a user may choose from; empty for all of the type.
+        group: Heading above the option in the help of a command; None for the other options.
     """
 
     flag: str | None = None
@@ -54,6 +59,7 @@ class RunOption:
     is_made: bool = False
     is_file: bool = False
     choices: tuple[str, ...] = ()
+    group: OptionGroup | None = None
 
     def flag_of(self, name: str) -> str:
         """Return the option's name on the command line: ``--deadline`` for ``deadline_s``."""
@@ -103,13 +109,17 @@ class ModelOptions(FrozenModel):
             description="Model for all stages, as litellm names it; the name `recorded` replays recorded answers "
             "(shipped for the samples) without asking a model."
         ),
-        RunOption(unset="none; a run must name one"),
+        RunOption(unset="none; a run must name one", group="Models"),
     ] = None
     extract_model: Annotated[
-        str | None, Field(description="Model of the extract stage."), RunOption(unset="that of all stages")
+        str | None,
+        Field(description="Model of the extract stage."),
+        RunOption(unset="that of all stages", group="Models"),
     ] = None
     judge_model: Annotated[
-        str | None, Field(description="Model of the judge stage."), RunOption(unset="that of all stages")
+        str | None,
+        Field(description="Model of the judge stage."),
+        RunOption(unset="that of all stages", group="Models"),
     ] = None
 
 
@@ -122,17 +132,17 @@ class AccessOptions(FrozenModel):
     fallback_models: Annotated[
         tuple[str, ...],
         Field(description="Models to ask, in this order, if the model of a stage cannot answer."),
-        RunOption("--fallback-model", "MODEL", unset="none"),
+        RunOption("--fallback-model", "MODEL", unset="none", group="Models"),
     ] = ()
     api_base: Annotated[
         str | None,
         Field(description="Address of an OpenAI-compatible server, without a key: keys belong in the environment."),
-        RunOption(metavar="URL", unset="the provider's"),
+        RunOption(metavar="URL", unset="the provider's", group="Models"),
     ] = None
     budget_usd: Annotated[
         float | None,
         Field(gt=0, allow_inf_nan=False, description="The most a run may spend, over all its sessions, in USD."),
-        RunOption(metavar="USD|none", unset="none", alters_result=False),
+        RunOption(metavar="USD|none", unset="none", alters_result=False, group="Budget and limits"),
     ] = None
     budget_id: Annotated[
         str | None,
@@ -140,7 +150,7 @@ class AccessOptions(FrozenModel):
             description="Name of a budget that several runs on this store share, with the limits on requests; the "
             "run that begins last sets its size."
         ),
-        RunOption(metavar="NAME", unset="the run's own", alters_result=False),
+        RunOption(metavar="NAME", unset="the run's own", alters_result=False, group="Budget and limits"),
     ] = None
     batch: Annotated[
         bool,
@@ -148,14 +158,14 @@ class AccessOptions(FrozenModel):
             description="Send requests in batches of the provider, for about half the price and with answers within a "
             "day; the run waits meanwhile, and is resumed later."
         ),
-        RunOption(alters_result=False),
+        RunOption(alters_result=False, group="Batches and exchange"),
     ] = False
     exchange: Annotated[
         Path | None,
         Field(
             description="Write requests to files in this folder, and read the answers that somebody puts beside them."
         ),
-        RunOption(metavar="FOLDER", unset="none", alters_result=False, is_made=True),
+        RunOption(metavar="FOLDER", unset="none", alters_result=False, is_made=True, group="Batches and exchange"),
     ] = None
     exchange_format: Annotated[
         ExchangeFormat,
@@ -163,7 +173,7 @@ class AccessOptions(FrozenModel):
             description="Format of the files in the exchange folder: `openai` for the lines of OpenAI's batches, `eai` "
             "for the arrays of the Embodied Agent Interface."
         ),
-        RunOption(alters_result=False),
+        RunOption(alters_result=False, group="Batches and exchange"),
     ] = "openai"
     batch_max_age: Annotated[
         float,
@@ -172,17 +182,17 @@ class AccessOptions(FrozenModel):
             allow_inf_nan=False,
             description="Maximum age, in hours, of a batch that still lacks answers; beyond it, the run stops.",
         ),
-        RunOption(metavar="HOURS", alters_result=False),
+        RunOption(metavar="HOURS", alters_result=False, group="Batches and exchange"),
     ] = 48.0
     requests_per_minute: Annotated[
         int | None,
         Field(ge=1, description="Maximum number of requests per minute, of all runs that share a budget."),
-        RunOption(unset="no limit", alters_result=False),
+        RunOption(unset="no limit", alters_result=False, group="Budget and limits"),
     ] = None
     tokens_per_minute: Annotated[
         int | None,
         Field(ge=1, description="Maximum number of tokens per minute, in and out, of all runs that share a budget."),
-        RunOption(unset="no limit", alters_result=False),
+        RunOption(unset="no limit", alters_result=False, group="Budget and limits"),
     ] = None
     attempt_timeout: Annotated[
         float,
@@ -191,7 +201,7 @@ class AccessOptions(FrozenModel):
             allow_inf_nan=False,
             description="Seconds for one attempt at a request, from the connection to the last byte of the answer.",
         ),
-        RunOption(metavar="SECONDS", alters_result=False),
+        RunOption(metavar="SECONDS", alters_result=False, group="Budget and limits"),
     ] = ATTEMPT_TIMEOUT_S
     deadline_s: Annotated[
         float,
@@ -205,12 +215,13 @@ class AccessOptions(FrozenModel):
             "SECONDS",
             unset=f"{DEADLINE_S:g}; if --attempt-timeout is over {DEADLINE_S:g}, twice --attempt-timeout",
             alters_result=False,
+            group="Budget and limits",
         ),
     ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
     max_answer_bytes: Annotated[
         int,
         Field(ge=1, description="Maximum size of an answer in bytes, after decompression."),
-        RunOption(metavar="BYTES", alters_result=False),
+        RunOption(metavar="BYTES", alters_result=False, group="Budget and limits"),
     ] = MAX_ANSWER_BYTES
     concurrency: Annotated[
         int,
@@ -220,7 +231,7 @@ class AccessOptions(FrozenModel):
             description="Maximum number of records or tasks worked on at the same time, and of requests under way of "
             "all runs that share a budget.",
         ),
-        RunOption(alters_result=False),
+        RunOption(alters_result=False, group="Budget and limits"),
     ] = 8
 
 
@@ -234,40 +245,48 @@ class GenerationOptions(FrozenModel):
             "meant to harm (mal) or a harmless one in risky circumstances (sit)."
         ),
         # Hazard tasks are made by dialogues, which have a command of their own.
-        RunOption(choices=("task", "mal", "sit")),
+        RunOption(choices=("task", "mal", "sit"), group="Tasks and checks"),
     ] = "task"
     base: Annotated[
         Path | None,
         Field(description="PDDL domain that scenarios extend."),
-        RunOption(metavar="DOMAIN.pddl", unset="household, which is shipped", is_file=True, in_flows=False),
+        RunOption(
+            metavar="DOMAIN.pddl",
+            unset="household, which is shipped",
+            is_file=True,
+            in_flows=False,
+            group="Tasks and checks",
+        ),
     ] = None
     author_format: Annotated[
         AuthorFormat,
         Field(
             description="What the author stage writes: a Python module, or a document from which a module is rendered."
         ),
-        RunOption(),
+        RunOption(group="Tasks and checks"),
     ] = "python"
     structured: Annotated[
         bool,
         Field(description="Send the schema of a document to the author's model, which not every provider accepts."),
-        RunOption(),
+        RunOption(group="Tasks and checks"),
     ] = False
     jail: Annotated[
         JailProfile,
         Field(description="Profile of the jail that runs generated code."),
-        RunOption(in_flows=False),
+        RunOption(in_flows=False, group="Tasks and checks"),
     ] = "auto"
     wave_size: Annotated[
         int | None,
         Field(ge=1, le=1000, description="Records per wave, which go through the stages and are committed together."),
-        RunOption(unset="an eighth of the run, from 25 to 1,000", alters_result=False),
+        RunOption(unset="an eighth of the run, from 25 to 1,000", alters_result=False, group="Budget and limits"),
     ] = None
     cross_check: Annotated[
         float,
         Field(ge=0, le=1, description="Share of accepted tasks that ENHSP and Tamer check too."),
-        RunOption(alters_result=False),
+        RunOption(alters_result=False, group="Tasks and checks"),
     ] = 0.0
     search_limit: Annotated[
-        int, Field(ge=1, description="Maximum number of expansions of the search for a task's plans."), RunOption()
+        int,
+        Field(ge=1, description="Maximum number of expansions of the search for a task's plans."),
+        RunOption(group="Tasks and checks"),
     ] = DRAFT_LIMIT

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
@@ -15,6 +15,7 @@ from hazardmill.errors import StoreError
 from hazardmill.text.printable import escape_in_json
 
 if TYPE_CHECKING:
+    from hazardmill.run_options import OptionGroup
     from hazardmill.store.store import Store
 
 P = ParamSpec("P")
@@ -32,13 +33,48 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class GroupedOption(click.Option):
+    """An option that the help of a ``GroupedCommand`` lists under a heading.
+
+    Args:
+        group: The heading; None for the other options.
+    """
+
+    def __init__(self, *arguments: Any, group: OptionGroup | None = None, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(*arguments, **options)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups, in the order of their first options, and the others last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        others: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                group = getattr(parameter, "group", None)
+                (others if group is None else groups.setdefault(group, [])).append(record)
+        for heading, records in {**groups, "Options": others}.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def grouped_option(group: OptionGroup, *names: str, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:  # noqa: ANN401  # as click.option
+    """Return an option that the help of a ``GroupedCommand`` lists under a heading."""
+    return click.option(*names, cls=GroupedOption, group=group, **options)
+
+
 def wait_option(function: Callable[P, R]) -> Callable[P, R]:
     """Add ``--wait``, for commands that may send requests together.
 
     Returns:
         The decorated function.
     """
-    return click.option(
+    return grouped_option(
+        "Batches and exchange",
         "--wait",
         is_flag=True,
         help="With --batch or --exchange: wait until all answers are there, instead of ending with the run unfinished.",

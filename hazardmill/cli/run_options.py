@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
@@ -13,7 +14,7 @@ import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hazardmill.cli.options import FiniteRange
+from hazardmill.cli.options import FiniteRange, GroupedOption, grouped_option
 from hazardmill.errors import UsageError
 from hazardmill.run_options import RunOption, describe_default, run_options
 
@@ -52,7 +53,8 @@ def replay_option(function: Callable[P, R]) -> Callable[P, R]:
     Returns:
         The decorated function.
     """
-    return click.option(
+    return grouped_option(
+        "Models",
         "--replay",
         is_flag=False,
         flag_value="",
@@ -85,18 +87,19 @@ def refuse_format_alone(exchange_format: str | None, exchange: Path | None) -> N
 
 
 def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool, alias: str | None = None) -> Decorator:
+    make = partial(click.option, cls=GroupedOption, group=option.group)
     flag, default = option.flag_of(name), describe_default(field, option) if defaults else None
     words = str(field.description) if default is None else f"{field.description}  [default: {default}]"
     kind = next(part for part in get_args(field.annotation) or (field.annotation,) if part is not type(None))
     if get_origin(field.annotation) is Literal:
         flags = (flag,) if alias is None else (flag, alias)
-        return click.option(*flags, name, type=click.Choice(option.choices or get_args(field.annotation)), help=words)
+        return make(*flags, name, type=click.Choice(option.choices or get_args(field.annotation)), help=words)
     if get_origin(field.annotation) is tuple:
-        return click.option(flag, name, multiple=True, metavar=option.metavar, help=f"{words}  [may be repeated]")
+        return make(flag, name, multiple=True, metavar=option.metavar, help=f"{words}  [may be repeated]")
     if kind is bool:
-        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
+        return make(f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
     if name == "budget_usd":
-        return click.option(flag, name, callback=_read_usd, metavar=option.metavar, help=words)
+        return make(flag, name, callback=_read_usd, metavar=option.metavar, help=words)
     if kind is Path:
         folder = click.Path(
             path_type=Path,
@@ -105,8 +108,8 @@ def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool, alia
             exists=not option.is_made,
             resolve_path=True,
         )
-        return click.option(flag, name, type=folder, metavar=option.metavar, help=words)
-    return click.option(flag, name, type=_number(kind, field) or str, metavar=option.metavar, help=words)
+        return make(flag, name, type=folder, metavar=option.metavar, help=words)
+    return make(flag, name, type=_number(kind, field) or str, metavar=option.metavar, help=words)
 
 
 def _number(kind: object, field: FieldInfo) -> click.ParamType[Any] | None:

@@ -37,7 +37,7 @@ class ModelAccess(AccessOptions):
     recordings: Annotated[
         Path | None,
         Field(description="Folder of the answers recorded for each source, for the model `recorded`."),
-        RunOption(metavar="FOLDER", unset="those that come with the sources", in_flows=False),
+        RunOption(metavar="FOLDER", unset="those that come with the sources", in_flows=False, group="Models"),
     ] = None
     replay_backend: Annotated[
         LiveBackend, Field(description="Whose answers the replay backend looks for in the ledger.")

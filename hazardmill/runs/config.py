@@ -78,7 +78,7 @@ class RunConfig(GenerationOptions, ModelAccess):
             description="Any number; with one that has not been used before, every answer is requested from the model "
             "again instead of being taken from the ledger.",
         ),
-        RunOption(),
+        RunOption(group="Models"),
     ] = 0
 
     @property

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Literal, get_args
 
 import click
 import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel, Field
 
+from hazardmill.cli.run.estimate import estimate
+from hazardmill.cli.run.generate import generate
+from hazardmill.cli.run.resume import resume
 from hazardmill.cli.run_options import apply, options_from, read_given
-from hazardmill.run_options import RunOption, describe_default, run_options
+from hazardmill.run_options import ModelOptions, OptionGroup, RunOption, describe_default, run_options
+from hazardmill.runs.config import RunConfig
 
 
 class Toy(BaseModel):
@@ -65,3 +70,17 @@ def test_defaults_are_written_for_people() -> None:
     assert found["share"] == "0.5"
     assert found["strict"] == "no"
     assert found["budget_usd"] is None
+
+
+@pytest.mark.parametrize("command", [generate, estimate, resume])
+def test_the_help_of_a_run_lists_its_options_in_groups(command: click.Command) -> None:
+    groups: dict[str, str] = dict(
+        re.findall(r"^(\w[\w ]*):\n((?: .*\n|\n(?= ))*)", command.get_help(click.Context(command)), re.M)
+    )
+    listed = {heading: re.findall(r"^  (--[a-z-]+)", text, re.M) for heading, text in groups.items()}
+    assert list(listed) == [*get_args(OptionGroup), "Options"]
+    for model in (ModelOptions, RunConfig):
+        for name, _, option in run_options(model):
+            assert option.group is not None and option.flag_of(name) in listed[option.group], name
+    assert "--limit" in listed["Records"]
+    assert "--store" in listed["Options"] and "--json" in listed["Options"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import FiniteRange, json_option, store_option, wait_option
+from hazardmill.cli.options import FiniteRange, GroupedCommand, json_option, store_option, wait_option
 from hazardmill.cli.run.options import acting_options
 from hazardmill.errors import UsageError
 from hazardmill.store.run_ids import new_run_id
@@ -17,7 +17,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(
-    epilog="Example: hazardmill run acting --seeds seeds.jsonl --rounds 3 --dialogues 2 --model openai/gpt-5-mini"
+    cls=GroupedCommand,
+    epilog="Example: hazardmill run acting --seeds seeds.jsonl --rounds 3 --dialogues 2 --model openai/gpt-5-mini",
 )
 @click.option("--seeds", type=_FILE, required=True, help="File of seeds, as `hazards seeds` writes it.")
 @click.option("--roles", type=_FILE, help="YAML file of the roles [default: firefighter, parent and two more].")

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.options import GroupedCommand, json_option, print_json, store_option
 from hazardmill.cli.run.config import new_config
 from hazardmill.cli.run.options import generation_options
 from hazardmill.reporting.numbers import UNKNOWN, hours, plural, usd
@@ -24,7 +24,10 @@ from hazardmill.runs.estimates.ways import ModelWays
 from hazardmill.store_access import open_store
 
 
-@click.command(epilog="Example: hazardmill run estimate --source neiss --model deepseek/deepseek-chat --limit 500")
+@click.command(
+    cls=GroupedCommand,
+    epilog="Example: hazardmill run estimate --source neiss --model deepseek/deepseek-chat --limit 500",
+)
 @generation_options
 @store_option
 @json_option

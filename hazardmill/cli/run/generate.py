@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import json_option, store_option, wait_option
+from hazardmill.cli.options import GroupedCommand, json_option, store_option, wait_option
 from hazardmill.cli.run.options import generation_options
 from hazardmill.store.run_ids import new_run_id
 from hazardmill.store_access import open_store
 
 
 @click.command(
-    epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300 --budget-usd 5"
+    cls=GroupedCommand,
+    epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300 --budget-usd 5",
 )
 @generation_options
 @click.option("--run-id", help="Name of the run [default: from the time].")

@@ -7,6 +7,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from hazardmill.cli.options import grouped_option
 from hazardmill.cli.run_options import Decorator, apply, options_from, replay_option
 from hazardmill.errors import UsageError
 from hazardmill.ingest.shards import Shard
@@ -24,27 +25,32 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
         raise click.BadParameter(f"{error.message}: {error.remedy}", context, option) from error
 
 
-_LIMIT = click.option(
-    "--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="Maximum number of records to take."
+_LIMIT = grouped_option(
+    "Records", "--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="Maximum number of records to take."
 )
 
 _SELECTION = [
-    click.option("--source", "sources", multiple=True, required=True, help="Name of a source; repeat for several."),
-    click.option(
+    grouped_option(
+        "Records", "--source", "sources", multiple=True, required=True, help="Name of a source; repeat for several."
+    ),
+    grouped_option(
+        "Records",
         "--input",
         "inputs",
         multiple=True,
         metavar="[SOURCE=]PATH",
         help="File or folder to read the source's records from [default: the records in the store].",
     ),
-    click.option(
+    grouped_option(
+        "Records",
         "--where",
         "wheres",
         multiple=True,
         metavar="[SOURCE:]NAME=VALUE",
         help="Only records with this fact; repeat for several.",
     ),
-    click.option(
+    grouped_option(
+        "Records",
         "--shard",
         metavar="K/N",
         callback=_shard,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.options import GroupedCommand, json_option, print_json, store_option
 from hazardmill.cli.progress import RunProgress
 from hazardmill.cli.run.config import new_config, refuse_scenarios
 from hazardmill.cli.run.options import preview_options
@@ -34,7 +34,10 @@ from hazardmill.store_access import open_store
 _AGAIN: Final = "then preview again: nothing was kept"
 
 
-@click.command(epilog="Example: hazardmill run preview --source neiss --input neiss2019.tsv --model openai/gpt-4o-mini")
+@click.command(
+    cls=GroupedCommand,
+    epilog="Example: hazardmill run preview --source neiss --input neiss2019.tsv --model openai/gpt-4o-mini",
+)
 @preview_options
 @click.option(
     "--n",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hazardmill.cli.options import json_option, store_option, wait_option
+from hazardmill.cli.options import GroupedCommand, json_option, store_option, wait_option
 from hazardmill.cli.run.config import override_config
 from hazardmill.cli.run.options import settings_options
 from hazardmill.cli.run.work import resumable, work_and_show
@@ -16,7 +16,7 @@ from hazardmill.store.run_ids import new_run_id
 from hazardmill.store_access import open_store
 
 
-@click.command(epilog="Example: hazardmill run resume generate-20260131-235959-1a2b3c")
+@click.command(cls=GroupedCommand, epilog="Example: hazardmill run resume generate-20260131-235959-1a2b3c")
 @click.argument("run_id")
 @click.option(
     "--child", is_flag=True, help="Start a new run with the changes; it reuses everything they do not affect."
