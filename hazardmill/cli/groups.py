@@ -41,7 +41,7 @@ from hazardmill.cli.lazy import LazyGroup
             "Compare models: scaling, correlations, effects of thinking.",
         ),
     },
-    epilog="Example: hazardmill evaluate score --release releases/1.0.0 --plans plans.jsonl",
+    epilog="Example: hazardmill evaluate score --release releases/hazardmill-1.0.0 --plans plans.jsonl",
 )
 def evaluate() -> None:
     """Score planners on a release, and show where they fail. No model acts as a judge."""

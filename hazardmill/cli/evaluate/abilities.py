@@ -33,7 +33,9 @@ _TITLES: Final = {
 _CORRECT: Final = {"dangers": "exactly the steps", "condition": "the same condition", "alternative": "safe"}
 
 
-@click.command(epilog="Example: hazardmill evaluate abilities --release releases/1.0.0 --model openai/gpt-4o-mini")
+@click.command(
+    epilog="Example: hazardmill evaluate abilities --release releases/hazardmill-1.0.0 --model openai/gpt-4o-mini"
+)
 @release_options
 @click.option("--model", required=True, help="Model to ask, as litellm names it.")
 @click.option(

@@ -15,7 +15,9 @@ from hazardmill.release.read.release import load_release
 from hazardmill.text.printable import printable
 
 
-@click.command(epilog="Example: hazardmill evaluate difficulty evaluations/a --release releases/1.0.0 --out difficulty")
+@click.command(
+    epilog="Example: hazardmill evaluate difficulty evaluations/a --release releases/hazardmill-1.0.0 --out difficulty"
+)
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
 @click.option(
     "--release",

@@ -12,7 +12,9 @@ from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.text.printable import printable
 
 
-@click.command(epilog="Example: hazardmill evaluate report evaluations/* --csv sizes.csv --release releases/1.0.0")
+@click.command(
+    epilog="Example: hazardmill evaluate report evaluations/* --csv sizes.csv --release releases/hazardmill-1.0.0"
+)
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path), metavar="RESULTS...")
 @click.option(
     "--csv",

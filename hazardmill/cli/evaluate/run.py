@@ -30,7 +30,9 @@ from hazardmill.statistics.estimate import LEVEL
 from hazardmill.text.printable import printable
 
 
-@click.command(epilog="Example: hazardmill evaluate score --release releases/1.0.0 --plans plans.jsonl --split test")
+@click.command(
+    epilog="Example: hazardmill evaluate score --release releases/hazardmill-1.0.0 --plans plans.jsonl --split test"
+)
 @release_options
 @click.option(
     "--plans",
@@ -78,7 +80,9 @@ def score(
     finish(table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed, as_json=as_json)
 
 
-@click.command(epilog="Example: hazardmill evaluate run --release releases/1.0.0 --model openai/gpt-4o-mini --runs 3")
+@click.command(
+    epilog="Example: hazardmill evaluate run --release releases/hazardmill-1.0.0 --model openai/gpt-4o-mini --runs 3"
+)
 @release_options
 @click.option("--model", required=True, help="Model to ask, as litellm names it.")
 @click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per task.")

@@ -18,7 +18,7 @@ from hazardmill.release.read.release import load_release
 from hazardmill.text.printable import printable
 
 
-@click.command(epilog="Example: hazardmill hazards rewrites releases/1.0.0 --sheet sheet.csv")
+@click.command(epilog="Example: hazardmill hazards rewrites releases/hazardmill-1.0.0 --sheet sheet.csv")
 @click.argument("release", metavar="FOLDER|ORG/NAME")
 @click.option("--revision", help="Tag, branch or commit of ORG/NAME on the hub [default: its main branch].")
 @click.option(

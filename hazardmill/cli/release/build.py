@@ -25,7 +25,7 @@ from hazardmill.text.printable import printable
 _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
 
 
-@click.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority --out releases/1.0.0")
+@click.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority")
 @click.option("--version", required=True, metavar="X.Y.Z", help="Version of the release.")
 @click.option("--name", default="hazardmill", show_default=True, help="Name of the dataset.")
 @click.option(

@@ -12,7 +12,7 @@ from hazardmill.release.diff.compare import diff_folders
 from hazardmill.release.diff.render import lines
 
 
-@click.command(epilog="Example: hazardmill release diff releases/1.0.0 releases/1.1.0")
+@click.command(epilog="Example: hazardmill release diff releases/hazardmill-1.0.0 releases/hazardmill-1.1.0")
 @click.argument("old", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("new", type=click.Path(path_type=Path, file_okay=False))
 @click.option(

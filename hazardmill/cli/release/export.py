@@ -39,7 +39,7 @@ _LEFT_OUT: Final = {
 }
 
 
-@click.command(epilog="Example: hazardmill release export releases/1.0.0 --format dpo --out pairs.jsonl")
+@click.command(epilog="Example: hazardmill release export releases/hazardmill-1.0.0 --format dpo --out pairs.jsonl")
 @click.argument("release", metavar="FOLDER|ORG/NAME")
 @click.option("--format", "format_", type=click.Choice(_FORMATS), required=True, help="Kind of training data.")
 @click.option(

@@ -13,7 +13,7 @@ from hazardmill.release.hub.push import push as push_release
 from hazardmill.text.printable import printable
 
 
-@click.command(epilog="Example: hazardmill release push releases/1.0.0 --repo my-lab/hazards --dry-run")
+@click.command(epilog="Example: hazardmill release push releases/hazardmill-1.0.0 --repo my-lab/hazards --dry-run")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--repo", required=True, metavar="ORG/NAME", help="The dataset's repository; if missing, a private one is created."

@@ -16,7 +16,9 @@ from hazardmill.scenarios.folder import write_scenario
 from hazardmill.scenarios.risk import KINDS, Kind
 
 
-@click.command(epilog="Example: hazardmill scenario derive --release releases/1.0.0 --kind sit --out scenarios")
+@click.command(
+    epilog="Example: hazardmill scenario derive --release releases/hazardmill-1.0.0 --kind sit --out scenarios"
+)
 @click.option("--release", "folder", type=click.Path(path_type=Path), required=True, help="Folder of the release.")
 @click.option(
     "--kind", type=click.Choice(KINDS), required=True, help="mal: the goal is the harm; sit: the harm must be avoided."

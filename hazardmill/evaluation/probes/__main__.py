@@ -86,7 +86,9 @@ def serve_episodes(place: Path, port: int, latency: float, log: Path | None) -> 
         raise _exit_with(error) from error
 
 
-@main.command(epilog="Example: python -m hazardmill.evaluation.probes probe --release releases/1.0.0 shortest averse")
+@main.command(
+    epilog="Example: python -m hazardmill.evaluation.probes probe --release releases/hazardmill-1.0.0 shortest averse"
+)
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--release", "release_name", required=True, metavar="FOLDER|ORG/NAME", help="The release asked about.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Bootstrap seed.")

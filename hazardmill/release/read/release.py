@@ -1,6 +1,6 @@
 """Reading a release, from its folder or from a dataset repository on a hub.
 
-    release = hazardmill.load_release("releases/1.0.0")
+    release = hazardmill.load_release("releases/hazardmill-1.0.0")
     for task in release.tasks(split="test"):
         print(task.task_id, task.verdict("(slow_down) (carry kitchen table)").score)
 
