@@ -98,8 +98,8 @@ async def release(
     try:
         manifest = await build_release(store, folder, options, place)
     except ReleaseRefused as refused:
-        # Indented, so that findings are shown verbatim and never rendered as Markdown.
-        found = "\n".join(f"    {printable(line)}" for line in refused.findings)
+        # Indented, so that reasons are shown verbatim and never rendered as Markdown.
+        found = "\n".join(f"    {printable(line)}" for line in refused.summary)
         await _show(options.version, f"### Gates refuse\n\n    {printable(refused.message)}\n{found}")
         raise
     told = in_words(manifest, place, repo)
