@@ -147,7 +147,7 @@ def test_the_feedback_for_a_model_is_shown_where_it_is_asked_for(hazardmill: Haz
 def test_what_the_code_says_cannot_write_to_the_terminal(hazardmill: Hazardmill) -> None:
     code = SOUP.replace("        place = ", "        raise ValueError('\\x1b[31m\\u202e')\n        place = ")
     ended = hazardmill("task", "check", written(code))
-    assert ended.code == 1 and "ValueError: " in ended.out
+    assert ended.code == 1 and "ValueError: " in ended.out and "  remedy: correct the code there" in ended.out
     assert "\x1b" not in ended.out and "\u202e" not in ended.out
 
 

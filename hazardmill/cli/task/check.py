@@ -22,6 +22,9 @@ from hazardmill.text.printable import printable
 from hazardmill.verification.batch_check import CheckedFile, CheckSettings, check_files, find_work, signal_as
 from hazardmill.verification.batch_counts import CheckCounts
 
+_CORRECT: Final = "correct the code there, and check it again; docs/formalism.md says what a task declares"
+"""What to do about a problem, such as an exception, for which nothing else is known to help."""
+
 _LONGEST: Final = 100
 """Maximum number of characters shown of a line of code."""
 
@@ -135,18 +138,18 @@ def in_words(result: CheckedFile, path: Path, *, feedback: bool) -> Iterator[str
 
 def _explain(result: CheckedFile, path: Path) -> Iterator[str]:
     """Yield what is wrong, where, and what to do about it, problem by problem."""
-    code = _read_lines(path)
+    code = _read_lines(path) if result.problems else []
     for problem in result.problems:
         line = _line_in_message(problem.message) or _line_that_names(problem.trace, code)
         where = f"{path}:{line}: {_shorten(code[line - 1])}" if line is not None and line <= len(code) else f"{path}"
         yield f"wrong: {problem.message}"
         yield f"where: {where}"
-        if problem.mend:
-            yield f"remedy: {problem.mend}"
+        yield f"remedy: {problem.mend or _CORRECT}"
     if not result.problems:
         yield f"wrong: {result.message}"
         yield f"where: {path}"
-        yield f"remedy: {result.mend}"
+        if result.mend:
+            yield f"remedy: {result.mend}"
 
 
 def _read_lines(path: Path) -> list[str]:
