@@ -284,7 +284,9 @@ def test_what_nobody_was_asked_about_stops_a_release_under_a_policy(
     with pytest.raises(ReleaseRefused) as raised:
         build(store, review, Options(version="1.0.0", policy="majority"), tmp_path / "release")
     assert len(raised.value.findings) == 16
-    assert all("hazardmill review serve" in line for line in raised.value.findings)
+    assert all("`hazardmill review assign`, then have it reviewed" in line for line in raised.value.findings)
+    (line,) = raised.value.summary
+    assert line.startswith("review: 16 of 16; first: ") and "each: not settled under the policy majority" in line
 
 
 def test_of_a_hazard_task_of_two_runs_the_row_of_the_pool_is_released(store: Store, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ _LOCAL_NAMES: Final = (".local", ".localhost", ".lan", ".internal", ".intranet",
 # As the sources write them. Any other licence requires credit, or may require it.
 _NO_CREDIT: Final = re.compile(r"public domain|cc0|unlicense|0bsd|wtfpl|pddl-1", re.IGNORECASE)
 
+_ASSIGN: Final = "assign it with `hazardmill review assign`, then have it reviewed: hazardmill review serve"
 _MAKE_ANEW: Final = "generate the task with a language model, or leave its run out with --run"
 
 
@@ -228,7 +229,7 @@ def see_review(
             tally.add(
                 task_id,
                 f"not settled under the policy {accepted.policy}: {REASON_WORDS[reason]}",
-                "have it reviewed: hazardmill review serve",
+                _ASSIGN if reason == "not_assigned" else "have it reviewed: hazardmill review serve",
             )
         elif task_id in wanted:
             tally.add(task_id, f"reviewers rejected it: {REASON_WORDS[reason]}", "leave it out of the release")
