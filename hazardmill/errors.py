@@ -17,6 +17,7 @@
     ├── SandboxError (RuntimeError)
     │   └── JailUnavailable            the jail cannot contain code here
     ├── StoreError (OSError)           the store cannot be read or written  (exit 3)
+    │   ├── NoStore                    there is no store in this folder
     │   ├── StoreLocked                another process writes this run      (exit 4)
     │   ├── CorruptStore               a journal, part or manifest is damaged
     │   │   └── PartGone               a part is missing
@@ -217,12 +218,19 @@ class JailUnavailable(SandboxError):
 
 
 class StoreError(HazardmillError, OSError):
-    """The store, or another output folder, cannot be read or written.
+    """The store, another output folder or standard output cannot be read or written.
 
     Also an ``OSError``.
     """
 
     exit_code = 3
+
+
+class NoStore(StoreError):
+    """There is no store in this folder, which may not exist either.
+
+    Commands that take a store or another folder then read the folder.
+    """
 
 
 class StoreLocked(StoreError):

@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from io import BufferedReader
@@ -125,6 +126,24 @@ def read_regular(path: Path, most: int = MOST_BYTES, *, follow: bool = True) -> 
         if size > most:
             raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read", str(path))
         return file.read(size)
+
+
+def is_utf8_path(path: Path) -> bool:
+    """Return whether other libraries, which take paths as UTF-8, find the same file as Python does."""
+    try:
+        return os.fsencode(path) == str(path).encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def encoding_remedy() -> str:
+    """Return what to do about a path, or other text, that cannot be written as UTF-8 or as a file's name."""
+    encoding = sys.getfilesystemencoding()
+    if encoding == "utf-8":
+        return "rename the file or folder, or correct the text, so that it is UTF-8"
+    return (
+        f"Python takes file names to be {encoding.upper()} here: set PYTHONUTF8=1, or a UTF-8 locale (LC_ALL=C.UTF-8)"
+    )
 
 
 def walk_folders(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:

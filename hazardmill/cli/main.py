@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from typing import Final, NoReturn
 
@@ -9,8 +11,10 @@ import click
 
 from hazardmill import __version__
 from hazardmill.cli.lazy import LazyGroup
-from hazardmill.errors import HazardmillError, RunWaiting
+from hazardmill.errors import HazardmillError, RunWaiting, StoreError
+from hazardmill.files import encoding_remedy
 from hazardmill.text.printable import printable_lines
+from hazardmill.text.standard_streams import guard_streams
 
 COMMANDS: Final = {
     "dedupe": ("hazardmill.cli.dedupe:dedupe", "Find near-duplicate tasks, in the store and in another corpus."),
@@ -45,6 +49,9 @@ COMMANDS: Final = {
 }
 """Maps a command to its address and its line in the help."""
 
+_MOST_SHOWN: Final = 500
+"""Characters of a text that is shown whole when it cannot be written."""
+
 EXIT_CODES: Final = (
     "Exit codes: 0 ok, 1 ran and found failures, 2 usage, 3 bad input, 4 stopped and resumable, 5 provider."
 )
@@ -64,8 +71,10 @@ def hazardmill() -> None:
 def main() -> NoReturn:
     """Run the command line, and exit with its exit code.
 
-    A ``HazardmillError`` becomes one message on standard error and the exit code of its class; ctrl-C becomes 4.
+    A ``HazardmillError`` becomes one message on standard error and the exit code of its class; ctrl-C becomes 4. So
+    does what the operating system refuses, wherever no command has words of its own for it.
     """
+    guard_streams()
     stdout = sys.stdout
     try:
         hazardmill.main(standalone_mode=False)
@@ -82,14 +91,44 @@ def main() -> NoReturn:
         click.echo(printable_lines(str(error)), err=True)
         sys.exit(error.exit_code)
     except HazardmillError as error:
-        click.echo(printable_lines(f"error: {error}"), err=True)
-        sys.exit(error.exit_code)
+        _fail(error)
+    except UnicodeEncodeError as error:
+        _fail(_encoding_error(error))
+    except OSError as error:
+        _fail(_system_error(error))
     except SystemExit as leave:
         # If the reader of our output goes away, as `head` does, click swaps stdout and rich exits from its handler; the
         # code is then 1, although nothing failed.
         unread = sys.stdout is not stdout or isinstance(leave.__context__, BrokenPipeError)
         sys.exit(0 if unread else leave.code)
     sys.exit(0)
+
+
+def _fail(error: HazardmillError) -> NoReturn:
+    click.echo(printable_lines(f"error: {error}"), err=True)
+    sys.exit(error.exit_code)
+
+
+def _system_error(error: OSError) -> StoreError:
+    """Return the error for a file, folder or connection that the operating system refuses."""
+    place = error.filename2 if error.filename2 is not None else error.filename
+    return StoreError(
+        f"cannot read or write this: {error.strerror or error}" if place is not None else error.strerror or str(error),
+        file=None if place is None else os.fsdecode(place) if isinstance(place, bytes) else str(place),
+        remedy="free some space on this disk"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT)
+        else "check the path, and whether this user may read and write there",
+    )
+
+
+def _encoding_error(error: UnicodeEncodeError) -> StoreError:
+    """Return the error for a path, or other text, that has characters which cannot be written."""
+    lacking = error.object[error.start : error.end]
+    text = error.object if len(error.object) < _MOST_SHOWN else lacking
+    return StoreError(
+        f"{lacking!r} in {text!r} cannot be written as {error.encoding.upper()}",
+        remedy=encoding_remedy(),
+    )
 
 
 if __name__ == "__main__":

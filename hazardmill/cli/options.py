@@ -13,6 +13,7 @@ import click
 
 from hazardmill.errors import StoreError
 from hazardmill.text.printable import escape_in_json
+from hazardmill.text.standard_streams import can_show_all
 
 if TYPE_CHECKING:
     from hazardmill.run_options import OptionGroup
@@ -105,7 +106,8 @@ def print_json(value: object) -> None:
     Args:
         value: Anything that ``json`` can write; a ``Decimal`` becomes a number, any other object its text.
     """
-    text = json.dumps(_in_json(value), indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    # Where the terminal's encoding lacks a character, its escape is still the same JSON.
+    text = json.dumps(_in_json(value), indent=2, ensure_ascii=not can_show_all(), default=str, allow_nan=False)
     click.echo(escape_in_json(text))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,9 +19,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from hazardmill import __version__
-from hazardmill.errors import InputError, UsageError
+from hazardmill.errors import InputError, StoreError, UsageError
 from hazardmill.evaluation.results import result_schema, write_results
-from hazardmill.files import read_regular
+from hazardmill.files import FileKind, kind_of, read_regular
 from hazardmill.store.schemas import Column
 
 RESULTS: Final = "results.parquet"
@@ -118,10 +119,13 @@ def check_out(folder: Path, run: str) -> None:
     Raises:
         UsageError: The folder holds something else.
         InputError: The path is a file.
+        StoreError: The folder cannot be made, or nothing can be written there.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError("this is a file", file=str(folder), remedy="name a folder, which need not exist")
-    if not folder.is_dir():
+    kind = kind_of(folder)
+    if kind not in (FileKind.FOLDER, FileKind.MISSING, FileKind.UNREADABLE):
+        raise InputError(f"it is {kind}", file=str(folder), remedy="name a folder, which need not exist")
+    _check_writable(folder)
+    if kind is not FileKind.FOLDER:
         return
     summary = folder / SUMMARY
     said = _run_in(summary if summary.exists() else folder / _BEGUN)
@@ -130,6 +134,20 @@ def check_out(folder: Path, run: str) -> None:
         raise UsageError(
             f"{folder} already holds something else, not this evaluation", remedy="name an empty or a new folder"
         )
+
+
+def _check_writable(folder: Path) -> None:
+    """Write a file without a name to the folder, or to the nearest one above it that exists."""
+    place = next(each for each in (folder, *folder.absolute().parents) if kind_of(each) is not FileKind.MISSING)
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise StoreError(
+            f"results cannot be written here: {error.strerror or error}",
+            file=str(folder),
+            remedy="name a folder that can be written",
+        ) from error
 
 
 def _run_in(file: Path) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import DocumentError, InputError, StoreError
+from hazardmill.errors import DocumentError, InputError, NoStore
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
 from hazardmill.quality.lint import LintItem
@@ -41,7 +41,7 @@ def lint_items(place: Path, imported: bool = False) -> Iterator[LintItem]:
         raise InputError("there is no such folder", file=str(place), remedy="name a folder of tasks, or a store")
     try:
         store = Store.open(place)
-    except StoreError:
+    except NoStore:
         return _in_folders(place, imported)
     return _in_store(store, imported)
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import DocumentError, HazardmillError, InputError, StoreError
+from hazardmill.errors import DocumentError, HazardmillError, InputError, NoStore
 from hazardmill.formalism.document.document import FORMAT, Document
 from hazardmill.formalism.formats.pddl.reader import read_pddl
 from hazardmill.quality.contamination import Piece
@@ -86,7 +86,7 @@ def read_corpus(path: Path) -> Iterator[Piece | Problem | SkippedFile]:
     else:
         try:
             store = Store.open(path)
-        except StoreError:
+        except NoStore:
             yield from _folder(path)
         else:
             yield from _store(store)

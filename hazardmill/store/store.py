@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from hazardmill.errors import PartGone, StoreError, StoreLocked
+from hazardmill.errors import NoStore, PartGone, StoreError, StoreLocked
+from hazardmill.files import encoding_remedy, is_utf8_path
 from hazardmill.store import digest, duckdb_views
 from hazardmill.store.bucket.address import bucket_address
 from hazardmill.store.commit import convert
@@ -52,7 +54,7 @@ class Store:
         fault: Called with the name of each point where a crash may happen; for tests.
 
     Raises:
-        StoreError: ``path`` is an address but not a store's, or boto3 is needed and not installed.
+        StoreError: ``path`` is an address but not a store's, or is not UTF-8; or boto3 is needed and not installed.
     """
 
     path: Path
@@ -73,6 +75,10 @@ class Store:
             self._bucket = BucketStore(address, path)
             self._layout, self._manifests = self._bucket.layout, self._bucket.manifests
             self.path = self._layout.root
+        if not is_utf8_path(self._layout.root):
+            # Arrow and DuckDB would fail, or open another folder.
+            place = os.fsencode(self._layout.root).decode("utf-8", "backslashreplace")
+            raise StoreError("the store's path cannot be read as UTF-8", file=place, remedy=encoding_remedy())
         self._fault = fault
         self._root = Root(self._layout.root)
 
@@ -95,7 +101,8 @@ class Store:
             create: Whether to create a store if there is none.
 
         Raises:
-            StoreError: There is none and ``create`` is false, or it cannot be created.
+            NoStore: There is none and ``create`` is false.
+            StoreError: It cannot be created or read.
         """
         store = cls(path)
         if store._bucket is not None:
@@ -104,7 +111,7 @@ class Store:
             make_folder(store._layout.journal)
             make_folder(store._layout.manifests)
         elif not (store._layout.journal.is_dir() or store._layout.manifests.is_dir()):
-            raise StoreError(
+            raise NoStore(
                 "there is no store here", file=str(path), remedy="give the folder that holds journal/ and manifests/"
             )
         store._root.check()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hazardmill.errors import InputError, StoreError
+from hazardmill.errors import InputError, NoStore
 from hazardmill.store.store import Store
 from hazardmill.verification.findings import TaskFinding
 from hazardmill.verification.folder import verify_folders
@@ -40,13 +40,14 @@ def _open_if_store(place: str) -> Store | None:
 
     Raises:
         InputError: There is no such folder.
-        StoreError: The address has no store, or it cannot be read.
+        NoStore: The address has no store.
+        StoreError: The store cannot be read.
     """
     if not Path(place).is_dir() and "://" not in place:
         raise InputError("there is no such folder or store", file=place, remedy="name a task folder, or a store")
     try:
         return Store.open(place)
-    except StoreError:
+    except NoStore:
         if "://" in place:
             raise
         return None

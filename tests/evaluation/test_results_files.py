@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hazardmill.errors import InputError, UsageError
+from hazardmill.errors import InputError, StoreError, UsageError
 from hazardmill.evaluation import results_files
 from hazardmill.evaluation.results import read_results
 from hazardmill.evaluation.results_files import (
@@ -80,8 +80,12 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "mine" / "summary.json").write_text("[")
     with pytest.raises(UsageError, match="something else"):
         check_out(tmp_path / "mine", "r")
-    with pytest.raises(InputError, match="a file"):
+    with pytest.raises(InputError, match="a regular file"):
         check_out(tmp_path / "a" / "summary.json", "r")
+    for place in ("a/summary.json/out", "a/summary.json/more/out"):
+        with pytest.raises(StoreError, match="results cannot be written here: Not a directory"):
+            check_out(tmp_path / place, "r")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "empty", "mine"]
 
 
 @pytest.mark.parametrize("last", ["write_results", "write_summary"])

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 from pydantic import JsonValue
 
 from hazardmill.errors import SourceError
-from hazardmill.files import FileKind, kind_of
+from hazardmill.files import FileKind, encoding_remedy, is_utf8_path, kind_of
 from hazardmill.ingest.sources.files import InputFile, InputRefusal, refusal_of
 from hazardmill.ingest.sources.streams import is_stream
 from hazardmill.records import FrozenModel, Record, Reject, Text
@@ -151,9 +151,7 @@ class Source(ABC):
         if kind is FileKind.MISSING and not is_stream(path):
             return "there is no such file or folder", f"give {self.expects}"
         if kind in (FileKind.REGULAR, FileKind.FOLDER) and not is_stream(path):
-            name = str(path.resolve())
-            readable = name == name.encode("utf-8", "replace").decode("utf-8")
-            return None if readable else ("the name of the path is not UTF-8", "rename the file or folder")
+            return None if is_utf8_path(path.resolve()) else ("the path cannot be read as UTF-8", encoding_remedy())
         if is_stream(path):
             return "a stream cannot be read here", "read it into the store with: hazardmill ingest --source NAME -"
         return f"it is {kind}, not a file or folder", f"give {self.expects}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hazardmill.errors import StoreError
+from hazardmill.errors import NoStore, StoreError
 from hazardmill.store.bucket.address import Address, working_folder
 from hazardmill.store.bucket.local_cache import Mirror
 from hazardmill.store.bucket.manifests import SharedManifests
@@ -40,10 +40,11 @@ class BucketStore:
         """Check that there is a store; with ``create``, make one if there is none.
 
         Raises:
-            StoreError: There is none and ``create`` is false, or the object store fails.
+            NoStore: There is none and ``create`` is false.
+            StoreError: The object store fails.
         """
         if not self.mirror.is_there(create=create):
-            raise StoreError(
+            raise NoStore(
                 "there is no store here",
                 file=str(self.address),
                 remedy="give the prefix that holds store.json; a run, an ingest or `hazardmill store copy` creates one",
