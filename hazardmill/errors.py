@@ -24,7 +24,8 @@
     │   └── SchemaMismatch             written by an incompatible version
     ├── ProviderError                  an LLM request failed                (exit 5)
     │   ├── RateLimited, ProviderDown, ConnectionFailed                     (retryable)
-    │   │   └── AnswerTooLarge         the answer exceeds the byte limit (a ProviderDown)
+    │   │   ├── AnswerTooLarge         the answer exceeds the byte limit (a ProviderDown)
+    │   │   └── NothingListens         this machine refuses the connection (a ConnectionFailed)
     │   ├── RequestRefused             authentication, credit
     │   │   ├── RedirectRefused        the provider redirects to another host
     │   │   ├── ModelRefused           unknown or forbidden model
@@ -308,6 +309,13 @@ class ConnectionFailed(ProviderError):
     """
 
     retryable = True
+
+
+class NothingListens(ConnectionFailed):
+    """A port of this machine refuses the connection, because no server listens there.
+
+    Retried once only: a server here that is not running will not come back by itself, unlike one elsewhere.
+    """
 
 
 class RequestRefused(ProviderError):

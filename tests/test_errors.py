@@ -68,6 +68,7 @@ def test_only_what_may_pass_is_asked_again() -> None:
     assert {cls.__name__ for cls in ALL if cls.retryable} == {
         "AnswerTooLarge",
         "ConnectionFailed",
+        "NothingListens",
         "ProviderDown",
         "RateLimited",
     }

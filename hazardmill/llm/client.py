@@ -21,6 +21,7 @@ from hazardmill.errors import (
     ConnectionFailed,
     HazardmillError,
     ModelRefused,
+    NothingListens,
     PromptRefused,
     ProviderDown,
     ProviderError,
@@ -41,6 +42,9 @@ from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
 
 _BYTES_A_TOKEN: Final = 4
 """Used only for the limiter's estimate: English text has four bytes per token or more."""
+
+_MOST_UNHEARD: Final = 2
+"""Attempts at an address on this machine where nothing listens. The second is for a server that restarts."""
 
 _ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, PromptRefused, BreakerOpen)
 """Errors of one model that do not predict what another model will do with the same request."""
@@ -83,7 +87,8 @@ class Client:
         deadline_s: Seconds for all attempts of one model at one request and the pauses between them. Waiting for the
             budget and the limiter does not count, because a long queue is not the request's fault.
         max_attempts: Maximum number of attempts of one model at one request per call of ``ask``. Attempts that were
-            rate limited (429) do not count: they are repeated until the deadline.
+            rate limited (429) do not count: they are repeated until the deadline. Where nothing listens on this
+            machine, the second attempt is the last.
         sleep: Coroutine function that waits between attempts.
         clock: Monotonic clock in seconds.
         on_retry: Called before each pause; must not raise.
@@ -247,7 +252,7 @@ class Client:
     def _tell(self, request: Request, state: RetryCallState, patience: _Patience) -> None:
         error = _error_of(state)
         if self._on_retry is not None and isinstance(error, ProviderError):
-            most = None if isinstance(error, RateLimited) else patience.most_attempts
+            most = None if isinstance(error, RateLimited) else patience.most_attempts(error)
             self._on_retry(Retry(request, error, state.attempt_number + 1, most, state.upcoming_sleep))
 
     def _check_open(self, sent: Request) -> None:
@@ -444,14 +449,15 @@ class _Patience:
         # Otherwise a provider that keeps answering "now" would be asked without end.
         return wanted if state.attempt_number < self._max_attempts else max(wanted, _exponential(state))
 
-    @property
-    def most_attempts(self) -> int:
-        """Number of the last possible attempt, if no more are rate limited."""
-        return self._max_attempts + self._turned_away
+    def most_attempts(self, error: BaseException | None) -> int:
+        """Number of the last possible attempt after one that ended like this, if no more are rate limited."""
+        most = min(self._max_attempts, _MOST_UNHEARD) if isinstance(error, NothingListens) else self._max_attempts
+        return most + self._turned_away
 
     def ends(self, state: RetryCallState) -> bool:
         """Whether to give up after this attempt."""
-        tired = not isinstance(_error_of(state), RateLimited) and state.attempt_number >= self.most_attempts
+        error = _error_of(state)
+        tired = not isinstance(error, RateLimited) and state.attempt_number >= self.most_attempts(error)
         return tired or state.upcoming_sleep >= self._deadline.left()
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from hazardmill.errors import SettingsError
 from hazardmill.ingest.sources import load_source
 from hazardmill.llm.access import ModelAccess
-from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
+from hazardmill.llm.backends.hosts import is_loopback
+from hazardmill.llm.backends.litellm import LitellmBackend, load_litellm
 from hazardmill.llm.batches.provider import BatchProvider
 from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.recordings import place_of

@@ -4,7 +4,15 @@ import asyncio
 
 import pytest
 
-from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, RunStopped, StoreError
+from hazardmill.errors import (
+    ConnectionFailed,
+    NothingListens,
+    ProviderDown,
+    RateLimited,
+    RequestRefused,
+    RunStopped,
+    StoreError,
+)
 from hazardmill.llm.limits.limiter import Limiter
 
 
@@ -131,6 +139,26 @@ def test_who_waits_for_another_attempt_is_told_why(make_client, make_backend, ma
         (3, None, "slow down", make_request()),
     ]
     assert [r.wait_s for r in told] == clock.slept
+
+
+@pytest.mark.parametrize(
+    ("errors", "attempts"),
+    [
+        ([NothingListens("nobody")], 2),
+        ([ConnectionFailed("refused")], 4),
+        ([RateLimited("wait", retry_after=1), NothingListens("nobody")], 3),
+        ([ProviderDown("starting"), NothingListens("nobody")], 2),
+    ],
+)
+def test_where_nothing_listens_on_this_machine_the_second_attempt_is_the_last(
+    make_client, make_backend, make_request, errors, attempts
+):
+    told = []
+    backend = make_backend(*errors, *errors[-1:] * 9)
+    with pytest.raises(type(errors[-1])):
+        asyncio.run(make_client(backend, on_retry=told.append, max_attempts=4).ask(make_request()))
+    assert len(backend.asked) == attempts
+    assert all(retry.max_attempts == attempts for retry in told if isinstance(retry.error, type(errors[-1])))
 
 
 def test_nobody_is_told_of_an_attempt_that_does_not_come(make_client, make_backend, make_request):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import subprocess
 import sys
@@ -12,11 +13,13 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
 from patience import PATIENCE_S
 
 from hazardmill.errors import (
     ConnectionFailed,
     ModelRefused,
+    NothingListens,
     PromptRefused,
     ProviderDown,
     RateLimited,
@@ -186,9 +189,30 @@ def test_nobody_listens(complete, server, model):
     unused = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     address = f"http://127.0.0.1:{unused.server_port}/v1"
     unused.server_close()
-    with pytest.raises(ConnectionFailed, match=r"the connection failed: .*Connect call failed") as caught:
+    place = rf"{model}: nothing listens at 127\.0\.0\.1:{unused.server_port} on this machine"
+    with pytest.raises(NothingListens, match=place) as caught:
         complete(model=model, backend=LitellmBackend(address))
-    assert caught.value.remedy == "check the network and the address of the API"
+    assert caught.value.remedy == "start the server of the model there, or correct its address and port (--api-base)"
+
+
+@pytest.mark.parametrize(
+    ("host", "kind", "shown"),
+    [
+        ("127.0.0.1", NothingListens, "toy/toy: nothing listens at 127.0.0.1:9 on this machine"),
+        ("localhost", NothingListens, "toy/toy: nothing listens at localhost:9 on this machine"),
+        ("::1", NothingListens, "toy/toy: nothing listens at [::1]:9 on this machine"),
+        ("10.1.2.3", ConnectionFailed, "toy/toy: the connection failed: "),
+        ("x.example", ConnectionFailed, "toy/toy: the connection failed: "),
+    ],
+)
+def test_a_refused_connection_on_this_machine_is_told_from_others(make_request, host, kind, shown):
+    refused = aiohttp.ClientConnectorError(
+        ConnectionKey(host, 9, False, True, None, None, None), ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    )
+    outer = RuntimeError("Connection error.")
+    outer.__cause__ = refused
+    error = translate(outer, make_request())
+    assert type(error) is kind and error.message.startswith(shown)
 
 
 @pytest.mark.full

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
-from urllib.parse import urlsplit
 
 from hazardmill.errors import ConnectionFailed, SettingsError
+from hazardmill.llm.backends.hosts import host_of, is_loopback
 from hazardmill.llm.backends.litellm_errors import TAKES_LONGER, translate_call
 from hazardmill.llm.backends.litellm_format import check_parameters, messages_for, parameters_for, read_completion
 from hazardmill.llm.redact import ScrubbedLog, keep_secret, scrub, secrets_in_address
@@ -208,32 +207,3 @@ async def _not_again(*_: object, **__: object) -> NoReturn:
     error = sys.exc_info()[1]
     assert error is not None, "litellm tries again outside of its handler"
     raise error
-
-
-def host_of(api_base: str) -> str:
-    """Return the host of the address of an API, without port.
-
-    Raises:
-        SettingsError: It is not an address.
-    """
-    try:
-        parts = urlsplit(api_base)
-        host = parts.hostname
-    except ValueError:
-        parts, host = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not host:
-        raise SettingsError(
-            f"{scrub(api_base, *secrets_in_address(api_base))!r} is not the address of an API",
-            remedy="give it with scheme, host and path, up to /v1",
-        )
-    return host
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: ``localhost`` or a loopback address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import time
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from typing import Final
 from hazardmill.errors import (
     ConnectionFailed,
     ModelRefused,
+    NothingListens,
     PromptRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
     RequestRefused,
 )
+from hazardmill.llm.backends.hosts import is_loopback
 from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Request
 
@@ -84,6 +87,11 @@ def translate_call(error: Exception, whose: str, received: int | None = None) ->
         )
     if isinstance(status, int) and 400 <= status < 500 and received != 200:
         return PromptRefused(message, remedy="check the parameters and the prompt")
+    if (address := _refused_here(error)) is not None:
+        return NothingListens(
+            f"{whose}: nothing listens at {address} on this machine",
+            remedy="start the server of the model there, or correct its address and port (--api-base)",
+        )
     if (broken := _broken_connection(error)) is not None:
         reason = scrub(broken)[:_LONGEST_MESSAGE]
         # litellm's message differs by provider, and may be no more than "Connection error."
@@ -157,6 +165,19 @@ def _broken_connection(error: BaseException) -> str | None:
             # The deepest cause is the most specific.
             found = _SSL_CONTEXT.sub("", str(cause)).strip() or found or type(cause).__name__
     return found
+
+
+def _refused_here(error: BaseException) -> str | None:
+    """The address on this machine that refused the connection; null if none did, or one elsewhere."""
+    causes = list(_chain(error))
+    if not any(getattr(cause, "errno", None) == errno.ECONNREFUSED for cause in causes):
+        return None
+    for cause in causes:
+        # As aiohttp names the address that it tried; a proxy, where there is one.
+        host, port = getattr(cause, "host", None), getattr(cause, "port", None)
+        if isinstance(host, str) and is_loopback(host):
+            return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

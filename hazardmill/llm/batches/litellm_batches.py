@@ -11,7 +11,8 @@ from tempfile import TemporaryFile
 from typing import IO, Any, ClassVar, Final, TypeVar
 
 from hazardmill.errors import ModelRefused, PromptRefused, ProviderDown, ProviderError, RequestRefused, SettingsError
-from hazardmill.llm.backends.litellm import NO_KEY, attempt, close_connections, host_of, is_loopback, load_litellm
+from hazardmill.llm.backends.hosts import host_of, is_loopback
+from hazardmill.llm.backends.litellm import NO_KEY, attempt, close_connections, load_litellm
 from hazardmill.llm.backends.litellm_format import provider_of
 from hazardmill.llm.batches.line_format import BATCH_NAME, ENDPOINT, ResultReader, request_line
 from hazardmill.llm.batches.provider import BatchLimits, BatchLine, BatchState, BatchStatus, LineResult

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from hazardmill.errors import AnswerTooLarge, ProviderDown, ProviderError, RequestRefused
-from hazardmill.llm.backends.litellm import is_loopback
+from hazardmill.llm.backends.hosts import is_loopback
 from hazardmill.llm.batches.batch_api import BatchApi, FileLine
 from hazardmill.llm.batches.litellm_exchange import LitellmExchange, WireRequest
 from hazardmill.llm.batches.provider import BatchLimits, BatchLine, LineResult
