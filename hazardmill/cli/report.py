@@ -71,11 +71,12 @@ def report(
     chosen = list(dict.fromkeys(runs)) or known[-1:]
     wanted = list(dict.fromkeys(sources))
     _check_sources(store, chosen, wanted)
-    lens = write_lens(store)
     write = write_markdown if form == "md" else write_report
     review = None if folder is None else review_figures(store, folder, chosen, wanted)
     page = write(store, chosen, out / f"report.{form}", wanted, review, folder=TASKS)
     folders = write_task_folders(store, chosen, out / TASKS, wanted)
+    # Last: where a part is damaged, the report has ended with what to do about it.
+    lens = write_lens(store)
     if as_json:
         tasks = [str(path) for path in folders]
         print_json(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from hazardmill.errors import StoreError
 from hazardmill.store.duckdb_instance import SHARED
 from hazardmill.store.files.fsync_io import remove, rename, sync_file
-from hazardmill.store.files.parts import first_gone
+from hazardmill.store.files.parts import first_damaged, first_gone
+from hazardmill.store.maintenance.findings import damage_remedy
 from hazardmill.store.rows import TIME
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES, TASKS, Table
 from hazardmill.store.snapshot import Snapshot
@@ -50,6 +51,7 @@ def open_views(snapshot: Snapshot, tables: Collection[str] | None = None) -> Duc
 
     Raises:
         PartGone: A part no longer exists.
+        CorruptStore: A part is damaged.
         StoreError: DuckDB cannot read a part.
     """
     import duckdb
@@ -82,6 +84,7 @@ def add_views(
 
     Raises:
         PartGone: A part no longer exists.
+        CorruptStore: A part is damaged.
         StoreError: DuckDB cannot read a part.
     """
     import duckdb
@@ -106,7 +109,10 @@ def add_views(
                 read=read_small and _bytes_of(snapshot, table) <= _SMALL,
             )
     except duckdb.Error as error:
-        raise _first_gone(snapshot) or StoreError(f"DuckDB cannot read it: {error}", file=root) from error
+        # DuckDB quotes the view, which says nothing to whoever asked.
+        raise damage_behind(snapshot, [table.name for table in shown]) or StoreError(
+            f"the parts cannot be read: {_first_line(error)}", file=root, remedy=damage_remedy(snapshot.layout.root)
+        ) from error
 
 
 def ask_views(
@@ -127,10 +133,10 @@ def ask_views(
         alone: Whether the connection has a DuckDB instance of its own, because ``asking`` changes settings of it.
 
     Raises:
-        duckdb.IOException: DuckDB cannot read a file, although every part exists.
         PartGone: A part no longer exists.
+        CorruptStore: The query fails, and a part of these tables is damaged.
         StoreError: DuckDB cannot read a part.
-        duckdb.Error: The query fails.
+        duckdb.Error: The query fails, although these parts are as they were written.
         Exception: Whatever ``asking`` raises.
     """
     import duckdb
@@ -139,12 +145,12 @@ def ask_views(
     try:
         # Left open because the result may be a cursor; the connection closes when it is garbage collected.
         return asking(connection)
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         connection.close()
-        gone = _first_gone(snapshot)
-        if gone is None:
+        damage = damage_behind(snapshot, tables)
+        if damage is None:
             raise
-        raise gone from error
+        raise damage from error
     except BaseException:
         connection.close()
         raise
@@ -178,12 +184,32 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
             connection.commit()
         sync_file(staged)
     except (duckdb.Error, OSError) as error:
-        raise _first_gone(snapshot) or StoreError(f"cannot write the DuckDB file: {error}", file=str(path)) from error
+        raise damage_behind(snapshot) or StoreError(
+            f"cannot write the DuckDB file: {_first_line(error)}", file=str(path)
+        ) from error
     rename(staged, path)
 
 
-def _first_gone(snapshot: Snapshot) -> StoreError | None:
-    return first_gone([path for table in TABLES for _, path in snapshot.parts(table)])
+def damage_behind(snapshot: Snapshot, tables: Collection[str] | None = None) -> StoreError | None:
+    """Return what is wrong with the parts that a failed query read; null if they are as their manifests say.
+
+    All bytes of these parts are read: DuckDB has many errors for damage, and not all of them name the file.
+
+    Args:
+        snapshot: The view of the store that was queried.
+        tables: The tables that were read; null for all.
+    """
+    gone = first_gone([path for table in TABLES for _, path in snapshot.parts(table)])
+    return gone or first_damaged(
+        (snapshot.layout.root / part.table / part.file, part)
+        for manifest in snapshot.manifests
+        for part in manifest.parts
+        if tables is None or part.table in tables
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _create_parts_table(connection: DuckDBPyConnection, snapshot: Snapshot) -> None:

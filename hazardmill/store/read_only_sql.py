@@ -12,7 +12,7 @@ import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from hazardmill.errors import InputError
-from hazardmill.store.duckdb_views import PARTS, TASKS_LATEST, add_views, ask_views
+from hazardmill.store.duckdb_views import PARTS, TASKS_LATEST, add_views, ask_views, damage_behind
 from hazardmill.store.maintenance.findings import command
 from hazardmill.store.schemas import TABLES, TASKS
 from hazardmill.store.snapshot import Snapshot
@@ -41,6 +41,14 @@ _WITHOUT_TABLES: Final = frozenset({"generate_series", "json_each", "json_tree",
 
 _VIEWS: Final = {**{name: {name} for name in TABLES}, TASKS_LATEST: {TASKS.name}, PARTS: set[str]()}
 """Lower-case name of what a query can read to the tables behind it."""
+
+_MISWRITTEN: Final = (
+    duckdb.ParserException,
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.PermissionException,
+)
+"""Errors of DuckDB that only the words of a query cause, whatever the parts hold."""
 
 _READ: Final = "use select, from, describe, show or summarize"
 
@@ -76,9 +84,18 @@ def _ask(store: Store, sql: str, read: Callable[[DuckDBPyRelation], T]) -> T:
     def ask(snapshot: Snapshot) -> T:
         def answer(connection: DuckDBPyConnection) -> T:
             # Nothing is run before the configuration is locked: these checks only parse.
-            add_views(connection, snapshot, _check_only_reads(connection, sql))
+            tables = _check_only_reads(connection, sql)
+            add_views(connection, snapshot, tables)
             _shut_in(connection, store.path)
-            return read(connection.sql(sql))
+            try:
+                return read(connection.sql(sql))
+            except _MISWRITTEN:
+                raise
+            except duckdb.Error as error:
+                damage = damage_behind(snapshot, tables)
+                if damage is None:
+                    raise
+                raise damage from error
 
         return ask_views(snapshot, answer, tables=(), alone=True)
 

@@ -15,7 +15,7 @@ from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, last_without_gap, list_converted
 from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.journal import Segment, read_segment
-from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.findings import damage_remedy
 from hazardmill.store.rows import check_columns, check_condition, to_arrow
 from hazardmill.store.schemas import Table
 
@@ -165,7 +165,7 @@ def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chose
         raise CorruptStore(
             "the parts do not have as many rows as their manifests say",
             file=str(folder),
-            remedy=rebuild_remedy(snapshot.layout.root),
+            remedy=damage_remedy(snapshot.layout.root),
         )
     for part in parts:
         wanted = chosen.slice(start, part.rows)

@@ -40,6 +40,14 @@ class Ended:
         return json.loads(self.out)
 
 
+def assert_damage_is_told(ended: Ended, part: Path) -> None:
+    """Check that a command names a damaged part and what to do, and nothing of how it was found."""
+    assert (ended.code, ended.out) == (3, "")
+    assert f"{part.name}: the part is " in ended.err and ended.err.count("\n") == 1
+    assert "hazardmill store verify" in ended.err and "hazardmill store rebuild" in ended.err
+    assert not any(word in ended.err.lower() for word in ("duckdb", "line 1", "read_parquet", "select", "parquet'"))
+
+
 Hazardmill = Callable[..., Ended]
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import pytest
 
 from hazardmill.store.store import Store
 
-from .conftest import Hazardmill, OnceASession
+from .conftest import Hazardmill, OnceASession, assert_damage_is_told
 
 
 @pytest.fixture
@@ -32,6 +32,17 @@ def test_the_latest_run_is_reported(hazardmill: Hazardmill) -> None:
         names = {path.name for path in Path(folder).iterdir()}
         assert {"code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json"} <= names
     assert Path(made["duckdb"]).is_file()
+
+
+@pytest.mark.usefixtures("ran")
+def test_a_damaged_part_ends_the_report_with_what_to_do(hazardmill: Hazardmill) -> None:
+    part = next(Path("s/tasks").glob("*.parquet"))
+    whole = part.read_bytes()
+    for damaged in (b"", whole[:-100], whole[:10] + bytes(byte ^ 90 for byte in whole[10:300]) + whole[300:]):
+        part.write_bytes(damaged)
+        assert_damage_is_told(hazardmill("report", "--store", "s", "--out", "out"), part)
+    part.unlink()
+    assert_damage_is_told(hazardmill("report", "--store", "s", "--out", "out"), part)
 
 
 @pytest.mark.usefixtures("ran")

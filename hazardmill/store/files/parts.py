@@ -19,7 +19,7 @@ from hazardmill.errors import CorruptStore, PartGone, SchemaMismatch, StoreError
 from hazardmill.store.files.footers import PICKING, Footer, dataset, open_part
 from hazardmill.store.files.fsync_io import disk_errors, sync_file
 from hazardmill.store.files.manifests import Part
-from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.findings import damage_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
 
 COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}
@@ -186,8 +186,29 @@ def first_gone(paths: Sequence[Path]) -> PartGone | None:
     return next((_gone_error(path) for path in paths if not path.exists()), None)
 
 
+def first_damaged(parts: Iterable[tuple[Path, Part]]) -> CorruptStore | None:
+    """Return the error for the first of these parts that is missing or not as its manifest says; null if all are.
+
+    Args:
+        parts: The files, which are read whole, with their entries in a manifest.
+    """
+    for path, part in parts:
+        try:
+            if path.stat().st_size != part.size or hash_file(path) != part.sha256:
+                return CorruptStore(
+                    "the part is damaged: it is not as it was written",
+                    file=str(path),
+                    remedy=damage_remedy(path.parents[1]),
+                )
+        except FileNotFoundError:
+            return _gone_error(path)
+        except OSError:
+            return _unreadable(path, path.parents[1])
+    return None
+
+
 def _gone_error(path: Path) -> PartGone:
-    return PartGone("the part is gone", file=str(path), remedy=rebuild_remedy(path.parents[1]))
+    return PartGone("the part is gone", file=str(path), remedy=damage_remedy(path.parents[1]))
 
 
 def _damage(path: Path) -> CorruptStore | None:
@@ -201,7 +222,7 @@ def _damage(path: Path) -> CorruptStore | None:
 
 
 def _unreadable(path: Path, store: Path) -> CorruptStore:
-    return CorruptStore("the part cannot be read", file=str(path), remedy=rebuild_remedy(store))
+    return CorruptStore("the part cannot be read", file=str(path), remedy=damage_remedy(store))
 
 
 def expression(condition: Condition) -> pc.Expression | None:

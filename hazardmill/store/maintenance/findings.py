@@ -54,6 +54,14 @@ def rebuild_remedy(store: Path) -> str:
     return f"restore the file from a backup of the store, or run: {command('store rebuild --dry-run', store)}"
 
 
+def damage_remedy(store: Path) -> str:
+    """Return the remedy for damage that a reader ran into, who does not know what else is damaged."""
+    rebuild = rebuild_remedy(store)
+    return (
+        rebuild if display_name(store) != str(store) else f"see all damage: {command('store verify', store)}; {rebuild}"
+    )
+
+
 def sweep_remedy(store: Path, verb: str = "remove") -> str:
     """Return the remedy for files left by a killed maintenance.
 
