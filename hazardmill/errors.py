@@ -2,6 +2,8 @@
 
     HazardmillError
     ├── UsageError                     a command was called wrongly         (exit 2)
+    │   ├── UnknownName (ValueError)   nothing has the name that was given (an InputError too)
+    │   └── ExtraMissing               an optional package is not installed
     ├── InputError (ValueError)        input from outside is not usable     (exit 3)
     │   ├── SourceError                a source's file or record
     │   ├── DocumentError              a task document
@@ -130,8 +132,31 @@ class InputError(HazardmillError, ValueError):
     exit_code = 3
 
 
+class UnknownName(UsageError, InputError):
+    """Nothing has the name that was given: no source, run, record, task or fact.
+
+    The remedy suggests names that are spelled alike (``hazardmill.text.suggestions``). Also an ``InputError``, for
+    callers of the library.
+    """
+
+
+class ExtraMissing(UsageError):
+    """A package is needed that hazardmill installs only with an extra.
+
+    Args:
+        message: What needs which package.
+        extra: The extra in ``pyproject.toml``, which the remedy then says how to install.
+        where: ``file``, ``line``, ``record_id`` and ``remedy``, as for ``HazardmillError``.
+    """
+
+    def __init__(self, message: str, *, extra: str | None = None, **where: str | int | None) -> None:
+        if extra is not None:
+            where["remedy"] = f"pip install 'hazardmill[{extra}]'"
+        super().__init__(message, **where)  # type: ignore[arg-type]  # passed through by name
+
+
 class SourceError(InputError):
-    """A source is unknown or does not load, or its input or download cannot be used.
+    """A source does not load, or its input or download cannot be used.
 
     A single item of the wrong format raises nothing: it becomes a ``Reject``.
     """

@@ -16,6 +16,7 @@ from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular, walk_folders
 from hazardmill.formalism.document.document import Document
 from hazardmill.store_access import open_store
+from hazardmill.text.suggestions import unknown_name
 
 TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored task (with --store where it is stored)."
 
@@ -158,9 +159,11 @@ def _read_stored(task_id: str, store_path: Path | None) -> Document:
         ) from error
     rows = store.rows("tasks", {"task_id": task_id}, ["document"])
     if not rows:
-        raise InputError(
+        raise unknown_name(
             f"there is no task {task_id!r} in this store"
             + ("; with --store, TASK is an id" if store_path is not None and path_exists(Path(task_id)) else ""),
+            task_id,
+            [row["task_id"] for row in store.rows("tasks", columns=["task_id"])],
             file=store.address,
             remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks_latest" --store {store.address}""",
         )

@@ -203,7 +203,7 @@ def test_a_wrong_call_is_exit_2(words: list[str]) -> None:
 
 def test_an_error_is_one_message_and_its_exit_code() -> None:
     ended = script("sources", "show", "nope", stdout=subprocess.PIPE)
-    assert ended.returncode == 3
+    assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr.startswith("error: there is no source 'nope' [known sources: ")
     assert ended.stderr.count("\n") == 1
@@ -227,7 +227,7 @@ def test_a_failure_stays_one_where_nobody_reads(tmp_path: Path) -> None:
         ended = script("sources", "show", "nope", stdout=writer)
     finally:
         os.close(writer)
-    assert ended.returncode == 3
+    assert ended.returncode == 2
 
 
 def test_the_help_states_the_exit_codes_that_errors_have() -> None:

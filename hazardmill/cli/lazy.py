@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hazardmill.text.suggestions import similar_names
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -49,6 +51,16 @@ class LazyGroup(click.Group):
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         commands = [CompletionItem(name, help=self.addresses[name][1]) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called; refuse an unknown one with those that are spelled alike."""
+        name = args[0]
+        if name not in self.addresses and not name.startswith("-") and not ctx.resilient_parsing:
+            near = similar_names(name, self.addresses)
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {' or '.join(near)}?" if near else ""))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

@@ -11,7 +11,7 @@ import click
 
 from hazardmill import __version__
 from hazardmill.cli.lazy import LazyGroup
-from hazardmill.errors import HazardmillError, RunWaiting, StoreError
+from hazardmill.errors import HazardmillError, InputError, RunWaiting, StoreError
 from hazardmill.files import encoding_remedy
 from hazardmill.text.printable import printable_lines
 from hazardmill.text.standard_streams import guard_streams
@@ -85,7 +85,7 @@ def main() -> NoReturn:
         sys.exit(4)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        sys.exit(_code_of(error))
     except RunWaiting as error:
         # Nothing has failed, but the run is not done.
         click.echo(printable_lines(str(error)), err=True)
@@ -102,6 +102,17 @@ def main() -> NoReturn:
         unread = sys.stdout is not stdout or isinstance(leave.__context__, BrokenPipeError)
         sys.exit(0 if unread else leave.code)
     sys.exit(0)
+
+
+def _code_of(error: click.ClickException) -> int:
+    """Return the exit code of an error of click: what lies at a path is bad input, whoever looks there first."""
+    # A missing argument is a BadParameter too, but nobody has looked anywhere.
+    is_path = (
+        isinstance(error, click.BadParameter)
+        and not isinstance(error, click.MissingParameter)
+        and isinstance(getattr(error.param, "type", None), click.Path)
+    )
+    return InputError.exit_code if is_path else error.exit_code
 
 
 def _fail(error: HazardmillError) -> NoReturn:

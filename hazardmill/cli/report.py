@@ -17,8 +17,10 @@ from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.runs.status import latest_states
+from hazardmill.store.run_ids import unknown_run
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
+from hazardmill.text.suggestions import unknown_name
 
 
 @click.command(epilog="Example: hazardmill report --out report --store demo-out/store")
@@ -63,11 +65,9 @@ def report(
     known = [row["run_id"] for row in latest_states(store) if row["kind"] == "generate"]
     unknown = [run_id for run_id in runs if run_id not in known]
     if unknown or not known:
-        raise InputError(
-            f"there is no generation run {unknown[0]} in this store" if unknown else "this store has no generation run",
-            file=store.address,
-            remedy="see: hazardmill run list",
-        )
+        if unknown:
+            raise unknown_run(unknown[0], known, store.address, kind="generation run")
+        raise InputError("this store has no generation run", file=store.address, remedy="see: hazardmill run list")
     chosen = list(dict.fromkeys(runs)) or known[-1:]
     wanted = list(dict.fromkeys(sources))
     _check_sources(store, chosen, wanted)
@@ -128,7 +128,9 @@ def _check_sources(store: Store, runs: Sequence[str], sources: Sequence[str]) ->
     }
     for source in sources:
         if source not in there:
-            raise InputError(
+            raise unknown_name(
                 f"there is no record of source {source} in {', '.join(runs)}",
+                source,
+                there,
                 remedy=f"name one of {', '.join(sorted(there)) or 'another run'}",
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,15 +9,16 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.errors import InputError, UsageError
 from hazardmill.store import Store
 from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary
 from hazardmill.store.maintenance.findings import Finding as StoreFinding
 from hazardmill.store.maintenance.findings import command
 from hazardmill.store.maintenance.rebuild import RebuildReport
+from hazardmill.store.run_ids import known_runs, unknown_run
 from hazardmill.store.schemas import TABLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
+from hazardmill.text.suggestions import unknown_name
 from hazardmill.verification.findings import TaskFinding
 from hazardmill.verification.stored import findings_in_store
 
@@ -62,16 +62,15 @@ def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None
     """  # noqa: DOC501  # the docstring is the command's help
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
-        raise InputError(f"there is no run {run_id} in this store", remedy="see: hazardmill run list")
+        raise unknown_run(run_id, known_runs(opened), opened.address)
     covered = sorted({name for table in TABLES.values() for name in table.stable_columns})
     unknown = [name for name in columns if name not in covered]
     if unknown:
-        close = difflib.get_close_matches(unknown[0], covered, n=1)
-        raise UsageError(
+        raise unknown_name(
             f"the digest covers no column named {unknown[0]}",
-            remedy=f"did you mean {close[0]}?"
-            if close
-            else "name a column that has `yes` under `digest` in generated/README.md of the source code",
+            unknown[0],
+            covered,
+            remedy="its columns have `yes` under `digest` in generated/README.md of the source code",
         )
     digests = opened.digest(run_id, columns)
     if as_json:

@@ -18,7 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from hazardmill.errors import HazardmillError, JailUnavailable, PlanningInputError, SandboxError, UsageError
+from hazardmill.errors import (
+    ExtraMissing,
+    HazardmillError,
+    JailUnavailable,
+    PlanningInputError,
+    SandboxError,
+)
 from hazardmill.formalism.formats.despite.read import CODE, examine, folders, read_claims, read_code, write_folder
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.sandbox.check import CheckFailure, check_planner
@@ -120,11 +126,11 @@ def find_folders(root: Path) -> list[Path]:
         root: A task folder of DESPITE, or a folder that contains such folders.
 
     Raises:
-        UsageError: Unified Planning is not installed, which the import needs.
+        ExtraMissing: Unified Planning is not installed, which the import needs.
         PlanningInputError: There is no such folder, or none has a ``code.py``.
     """
     if importlib.util.find_spec("unified_planning") is None:
-        raise UsageError("Unified Planning is not installed", remedy="pip install 'hazardmill[up]'")
+        raise ExtraMissing("Unified Planning is not installed", extra="up")
     found = list(folders(root))
     if not found:
         raise PlanningInputError(

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from hazardmill.errors import UsageError
 from hazardmill.ingest.sources import InputFile, InputRefusal, Note, Source
 from hazardmill.records import FrozenModel, Record, Reject, Text
+from hazardmill.text.suggestions import unknown_name
 
 ANYTHING: Final = "*"
 """The value of a selection that matches every record."""
@@ -242,12 +243,14 @@ def check_selection(source: Source, where: Mapping[str, str]) -> None:
         where: The selection.
 
     Raises:
-        UsageError: Names the unknown facts.
-    """
+        UnknownName: Names the unknown facts.
+    """  # noqa: DOC501  # the helper makes an UnknownName
     unknown = sorted(set(where) - set(source.facts))
     if unknown:
-        raise UsageError(
+        raise unknown_name(
             f"source {source.name} has no fact {', '.join(unknown)} to select by",
+            unknown[0],
+            source.facts,
             remedy=f"select by its facts: {', '.join(source.facts)}",
         )
 

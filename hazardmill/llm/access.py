@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from hazardmill.errors import SettingsError, UsageError
+from hazardmill.errors import ExtraMissing, SettingsError, UsageError
 from hazardmill.llm.ledger import Channel
 from hazardmill.run_options import AccessOptions, RunOption
 
@@ -70,8 +70,8 @@ class ModelAccess(AccessOptions):
         """Refuse settings that can never work, and addresses that must not be stored.
 
         Raises:
-            SettingsError: ``api_base`` carries credentials, or the litellm backend is chosen and litellm is not
-                installed.
+            SettingsError: ``api_base`` carries credentials.
+            ExtraMissing: The litellm backend is chosen, and litellm is not installed.
             UsageError: The settings of the shared budget are incomplete or its name is invalid; or requests cannot be
                 sent together.
         """
@@ -81,7 +81,7 @@ class ModelAccess(AccessOptions):
             refuse_credentials(self.api_base)
         self._check_channel()
         if self.backend == "litellm" and importlib.util.find_spec("litellm") is None:
-            raise SettingsError("litellm is not installed", remedy="install hazardmill[llm], or use the offline author")
+            raise ExtraMissing("litellm is not installed", extra="llm")
 
     def _check_channel(self) -> None:
         if self.channel == "single":

@@ -17,6 +17,7 @@ from hazardmill.quality.contamination import OVERLAP, CorpusComparison, CorpusOv
 from hazardmill.quality.duplicates import Contradiction, Duplicate, DuplicatePool
 from hazardmill.quality.other_corpus import Problem, read_corpus
 from hazardmill.quality.text import fields_of
+from hazardmill.store.run_ids import known_runs, unknown_run
 from hazardmill.store.store import Store
 
 if TYPE_CHECKING:
@@ -148,14 +149,13 @@ def dedupe_store(
         ``against`` what was found in the other corpus.
 
     Raises:
-        InputError: There is no such run, no task, or nothing to compare with.
+        UnknownName: There is no such run.
+        InputError: There is no task, or nothing to compare with.
         StoreError: A store cannot be read.
         UsageError: The other corpus is the store itself.
-    """
+    """  # noqa: DOC501  # the helper makes an UnknownName
     if run_id is not None and not store.count("runs", {"run_id": run_id}):
-        raise InputError(
-            f"there is no run {run_id} in this store", file=store.address, remedy="see: hazardmill run list"
-        )
+        raise unknown_run(run_id, known_runs(store), store.address)
     if against is not None and against.is_dir() and against.resolve() == store.path.resolve():
         raise UsageError("a store cannot be compared with itself", remedy="name another corpus, or leave out --against")
     found = _compare_within(store, run_id, tell, compared=against is not None)

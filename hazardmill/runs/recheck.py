@@ -19,6 +19,7 @@ from hazardmill.records import Check, FrozenModel, content_hash
 from hazardmill.run_options import JailProfile
 from hazardmill.runs.config import RunConfig
 from hazardmill.sandbox.jail import Jail, Limits
+from hazardmill.store.run_ids import known_runs, unknown_run
 from hazardmill.store.store import Store
 
 if TYPE_CHECKING:
@@ -137,10 +138,15 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
         size: Drafts per chunk; the last chunk of each run may be smaller.
 
     Raises:
+        UnknownName: There is no such run.
         InputError: There is no such draft.
         StoreError: The store cannot be read.
-    """
+    """  # noqa: DOC501  # the helper makes an UnknownName
     runs = None if run_ids is None else list(run_ids)
+    known = known_runs(store)
+    for run_id in runs or ():
+        if run_id not in known:
+            raise unknown_run(run_id, known, store.address)
     rows = store.query(lambda views: views.execute(_IDS, {"runs": runs}).fetchall(), ["drafts", "checks"])
     if not rows:
         of = "" if runs is None else f" of {', '.join(runs)}"
@@ -186,9 +192,7 @@ async def _execute(held: Sequence[Mapping[str, Any]], jail: Jail, limit: int) ->
 def _search_limit(store: Store, run_id: str) -> int:
     rows = store.rows("runs", {"run_id": run_id, "sequence": 0}, ["config"])
     if not rows:
-        raise InputError(
-            f"there is no run {run_id} in this store", file=store.address, remedy="see: hazardmill run list"
-        )
+        raise unknown_run(run_id, known_runs(store), store.address)
     limit: int = json.loads(rows[0]["config"]).get("search_limit", RunConfig.model_fields["search_limit"].default)
     return limit
 

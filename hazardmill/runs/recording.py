@@ -12,6 +12,7 @@ from hazardmill.llm.ledger import TABLE
 from hazardmill.llm.recordings import RecordedAnswer, place_of, write_recording
 from hazardmill.llm.requests import AnswerKey, Stage, Usage
 from hazardmill.records import FrozenModel, ProductKind
+from hazardmill.store.run_ids import unknown_run
 from hazardmill.store.store import Store
 
 _KEY: Final = ("stage", "round", "draft", "repair", "sample")
@@ -52,14 +53,17 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
         One summary per file, sorted by source.
 
     Raises:
-        InputError: A run is not in the store, or has no answer that can be recorded.
+        UnknownName: A run is not in the store.
+        InputError: A run has no answer that can be recorded.
         OSError: A file cannot be written.
-    """
+    """  # noqa: DOC501  # the helper makes an UnknownName
     found: dict[tuple[str, Path], dict[AnswerKey, RecordedAnswer]] = defaultdict(dict)
     kinds: dict[str, ProductKind] = {
         row["run_id"]: json.loads(row["config"]).get("kind", "task") for row in store.rows("runs", {"kind": "generate"})
     }
     for run_id in run_ids:
+        if run_id not in kinds:
+            raise unknown_run(run_id, kinds, store.address, kind="generation run")
         ended = {row["record_id"] for row in store.rows("outcomes", {"run_id": run_id}, ["record_id"])}
         rows = store.rows(TABLE, {"run_id": run_id, "answered": True})
         if not ended or not rows:

@@ -52,7 +52,7 @@ from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.session import Session
 from hazardmill.runs.waves import wave_size
 from hazardmill.scenarios.reading import read_domain
-from hazardmill.store.run_ids import new_run_id
+from hazardmill.store.run_ids import known_runs, new_run_id, unknown_run
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
@@ -176,17 +176,13 @@ class Run:
             resources: How it opens what it works with.
 
         Raises:
-            InputError: There is no such generation run, or another version of hazardmill wrote a configuration that
-                this one cannot read.
-        """
+            UnknownName: There is no such generation run.
+            InputError: Another version of hazardmill wrote a configuration that this one cannot read.
+        """  # noqa: DOC501  # the helper makes an UnknownName
         rows = store.rows("runs", {"run_id": run_id})
         first = next((row for row in rows if row["sequence"] == 0), None)
         if first is None or first["kind"] != "generate":
-            raise InputError(
-                f"there is no generation run {run_id} in this store",
-                file=store.address,
-                remedy="see: hazardmill run list",
-            )
+            raise unknown_run(run_id, known_runs(store, "generate"), store.address, kind="generation run")
         try:
             newest = json.loads(max(rows, key=lambda row: row["sequence"])["config"])
             written = json.loads(first["config"]) | {name: newest[name] for name in ALTER_NOTHING & newest.keys()}

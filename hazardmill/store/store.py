@@ -54,7 +54,8 @@ class Store:
         fault: Called with the name of each point where a crash may happen; for tests.
 
     Raises:
-        StoreError: ``path`` is an address but not a store's, or is not UTF-8; or boto3 is needed and not installed.
+        StoreError: ``path`` is an address but not a store's, or is not UTF-8.
+        ExtraMissing: boto3 is needed, and not installed.
     """
 
     path: Path

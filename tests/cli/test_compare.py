@@ -58,7 +58,7 @@ def test_a_run_and_its_like_differ_in_nothing(runs: None, hazardmill: Hazardmill
 def test_wrong_calls(runs: None, hazardmill: Hazardmill) -> None:
     for words, code, said in (
         (("a", "a"), 2, "run a cannot be compared with itself"),
-        (("a", "zz"), 3, "there is no generation run zz in this store"),
+        (("a", "zz"), 2, "there is no generation run zz in this store"),
         (("a", "c"), 3, "runs a and c have no record in common"),
         (("a", "b", "--review", "nowhere"), 3, "the rubric cannot be read"),
         (("a",), 2, "Missing argument 'RUN_B'"),

@@ -221,7 +221,7 @@ def test_errors(hazardmill: Hazardmill) -> None:
     assert ended.code == 3 and "there is no task here" in ended.err
     stored("s", ladder(1))
     ended = hazardmill("dedupe", "--store", "s", "--run", "x")
-    assert ended.code == 3 and "there is no run x" in ended.err
+    assert ended.code == 2 and "there is no run x" in ended.err
     ended = hazardmill("dedupe", "--store", "s", "--against", "nowhere")
     assert ended.code == 3 and "there is no such folder" in ended.err
     Path("folder").mkdir()

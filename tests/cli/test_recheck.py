@@ -36,6 +36,9 @@ def test_what_differs_is_told_and_ends_with_1(store: Store, hazardmill: Hazardmi
     assert f"r {row['record_id']} draft {row['draft']}, policy: reason: was weather (version " in ended.out
 
 
-def test_where_there_is_no_draft_it_ends_with_3(store: Store, hazardmill: Hazardmill) -> None:
+def test_an_unknown_run_ends_with_2_and_a_store_without_drafts_with_3(store: Store, hazardmill: Hazardmill) -> None:
     ended = hazardmill("run", "recheck", "nobody", "--store", "s")
-    assert ended.code == 3 and "no draft of nobody was executed" in ended.err
+    assert ended.code == 2 and "there is no run nobody in this store" in ended.err
+    Store.open("empty", create=True)
+    ended = hazardmill("run", "recheck", "--store", "empty")
+    assert ended.code == 3 and "no draft was executed" in ended.err

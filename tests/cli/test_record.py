@@ -126,7 +126,13 @@ def test_a_source_that_has_no_recording_is_told_of(generate: Hazardmill) -> None
     assert ended.code == 0 and "recorded answers cannot be read: No such file" in ended.err
 
 
-def test_a_run_that_has_nothing_to_record_is_refused(hazardmill: Hazardmill, recorded: Ended) -> None:
+def test_a_run_that_has_nothing_to_record_is_refused(
+    generate: Hazardmill, hazardmill: Hazardmill, recorded: Ended
+) -> None:
+    ended = hazardmill("run", "record", "three", "--store", "first", "--out", "more")
+    assert ended.code == 2 and "there is no generation run three in this store" in ended.err
+    # A run that found all answers in the ledger has paid for none.
+    assert generate("--model", "offline-author", "--store", "first", "--run-id", "three").code == 0
     ended = hazardmill("run", "record", "three", "--store", "first", "--out", "more")
     assert ended.code == 3 and "run three has no answer to a finished record" in ended.err
     assert not Path("more").exists()

@@ -93,15 +93,15 @@ def test_wrong_words_end_with_2(hazardmill: Hazardmill, model: Store, words: tup
     assert ended.code == 2 and message in ended.err
 
 
-def test_what_is_not_there_ends_with_3(hazardmill: Hazardmill, model: Store) -> None:
+def test_what_is_not_there_is_refused(hazardmill: Hazardmill, model: Store) -> None:
     words = ("release", "build", "--version", "1.0.0", *NOBODY)
-    for more, message in (
-        (("--store", "gone"), "there is no store here"),
-        (("--store", model.path, "--run", "gone"), "there is no generation run gone in this store"),
-        (("--store", model.path, "--parent", "gone"), "there is no manifest of a release"),
+    for more, code, message in (
+        (("--store", "gone"), 3, "there is no store here"),
+        (("--store", model.path, "--run", "gone"), 2, "there is no generation run gone in this store"),
+        (("--store", model.path, "--parent", "gone"), 3, "there is no manifest of a release"),
     ):
         ended = hazardmill(*words, *more)
-        assert ended.code == 3 and message in ended.err
+        assert ended.code == code and message in ended.err
 
 
 def test_thresholds_and_answers_are_as_asked(hazardmill: Hazardmill, model: Store) -> None:

@@ -68,12 +68,12 @@ def test_a_store_that_takes_no_duckdb_file_is_reported_all_the_same(hazardmill: 
     assert (ended.code, ended.out.count("store.duckdb")) == (0, 0)
 
 
-def test_an_unknown_run_and_a_store_without_runs_are_bad_input(hazardmill: Hazardmill, neiss: Path) -> None:
+def test_an_unknown_run_and_a_store_without_runs_are_refused(hazardmill: Hazardmill, neiss: Path) -> None:
     assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 1, "--store", "s").code == 0
     ended = hazardmill("report", "--store", "s")
     assert ended.code == 3 and "has no generation run" in ended.err
     ended = hazardmill("report", "--store", "s", "--run", "nope")
-    assert ended.code == 3 and "no generation run nope" in ended.err
+    assert ended.code == 2 and "no generation run nope" in ended.err
     assert not Path("report").exists()
 
 
@@ -112,8 +112,8 @@ def test_a_report_can_be_markdown(hazardmill: Hazardmill) -> None:
 
 
 @pytest.mark.usefixtures("ran")
-def test_a_source_that_the_runs_have_no_record_of_is_bad_input(hazardmill: Hazardmill) -> None:
+def test_a_source_that_the_runs_have_no_record_of_is_refused(hazardmill: Hazardmill) -> None:
     ended = hazardmill("report", "--store", "s", "--source", "neiss", "--source", "bddl")
-    assert ended.code == 3
+    assert ended.code == 2
     assert "there is no record of source bddl in second" in ended.err and "name one of neiss" in ended.err
     assert not Path("report").exists()

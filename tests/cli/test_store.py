@@ -47,7 +47,7 @@ def test_digest_prints_a_hash_a_table(hazardmill: Hazardmill) -> None:
 
 def test_the_digest_of_an_unknown_run_is_refused(hazardmill: Hazardmill) -> None:
     ended = hazardmill("store", "digest", "--store", "s", "--run", "nope")
-    assert ended.code == 3
+    assert ended.code == 2
     assert "there is no run nope in this store" in ended.err
 
 

@@ -503,10 +503,10 @@ def test_a_stored_task_is_found_by_its_id_and_equals_its_folder(
     monkeypatch.setenv("HAZARDMILL_STORE", "s")
     assert hazardmill("task", "validate", stored["task_id"], *words).out == by_id.out
     ended = hazardmill("task", "validate", stored["task_id"][:-1], *words)
-    assert ended.code == 3 and "there is no task" in ended.err and "TASK is a task folder" in ended.err
+    assert ended.code == 2 and "there is no task" in ended.err and "TASK is a task folder" in ended.err
     # With --store it is no path.
     ended = hazardmill("task", "validate", "tasks", "--store", "s", *words)
-    assert ended.code == 3 and "with --store, TASK is an id" in ended.err
+    assert ended.code == 2 and "with --store, TASK is an id" in ended.err
 
 
 NOT_A_TASK = {

@@ -95,11 +95,11 @@ def test_the_file_is_not_looked_into_where_that_is_not_wanted(
     }
 
 
-def test_an_unknown_id_is_bad_input_with_a_way_on(hazardmill: Hazardmill, outcomes: dict[str, dict[str, Any]]) -> None:
+def test_an_unknown_id_is_refused_with_a_way_on(hazardmill: Hazardmill, outcomes: dict[str, dict[str, Any]]) -> None:
     record_id = next(iter(outcomes))
     ended = hazardmill("why", record_id[:-1], "--store", "store")
-    assert (ended.code, ended.out) == (3, "")
-    assert "; did you mean neiss:2499001" in ended.err
+    assert (ended.code, ended.out) == (2, "")
+    assert "[did you mean neiss:2499001" in ended.err
     assert 'hazardmill query "select record_id, outcome, task_id from outcomes limit 10" --store store' in ended.err
     assert hazardmill("why", record_id, "--store", "nowhere").code == 3
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.errors import SourceError
+from hazardmill.errors import SourceError, UnknownName
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import list_sources, load_source
 from hazardmill.records import Record
@@ -76,7 +76,7 @@ def test_equal_module_names_in_two_sources_do_not_meet(home: Path) -> None:
 
 def test_an_unknown_name_lists_the_known(home: Path) -> None:
     dropped_in(home, "tiny")
-    with pytest.raises(SourceError, match=r"no source 'nope'.*bddl, neiss.*tiny"):
+    with pytest.raises(UnknownName, match=r"no source 'nope'.*bddl, neiss.*tiny"):
         load_source("nope")
 
 

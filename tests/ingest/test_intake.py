@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.errors import SourceError, UsageError
+from hazardmill.errors import SourceError, UnknownName, UsageError
 from hazardmill.ingest import intake as module
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.intake import (
@@ -170,7 +170,7 @@ def test_a_selection_by_what_the_source_does_not_have_is_refused(store: Store, n
 
 
 def test_an_unknown_source_or_a_missing_file_writes_nothing(store: Store, notes: Path) -> None:
-    with pytest.raises(SourceError, match="no source 'nope'"):
+    with pytest.raises(UnknownName, match="no source 'nope'"):
         ingest_into(store, "nope", notes)
     with pytest.raises(SourceError, match="no such file"):
         ingest_into(store, "notes", notes.with_name("gone.txt"))

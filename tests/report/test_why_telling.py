@@ -12,8 +12,8 @@ from hazardmill.records import Outcome
 from hazardmill.report.why.build import build_story
 from hazardmill.report.why.model import FluentChange, Story
 from hazardmill.report.why.render_text import render_text
-from hazardmill.report.why.resolve_id import similar_ids
 from hazardmill.store.store import Store
+from hazardmill.text.suggestions import similar_names
 from tests.generation.support import DANGER, REJECTED, faulty, fenced, soup
 
 ENDS = {
@@ -368,4 +368,4 @@ def test_a_run_that_has_nothing_of_it_is_refused(run_id: str, says: str, why_sto
 @pytest.mark.parametrize("asked", ["bddl:wash_the_red_cpu", "bdld:wash_the_red_cup", "wash_the_red_cup"])
 def test_among_many_ids_those_with_the_same_beginning_or_end_are_near(asked: str) -> None:
     known = [f"neiss:{n:09}" for n in range(0, 900_000, 7)]
-    assert similar_ids(asked, [*known, "bddl:wash_the_red_cup"]) == ["bddl:wash_the_red_cup"]
+    assert similar_names(asked, [*known, "bddl:wash_the_red_cup"]) == ["bddl:wash_the_red_cup"]

@@ -16,6 +16,7 @@ from factories.scripted import ScriptedBackend
 from hazardmill.errors import (
     BreakerOpen,
     ConnectionFailed,
+    ExtraMissing,
     InputError,
     JailUnavailable,
     PromptRefused,
@@ -26,6 +27,7 @@ from hazardmill.errors import (
     SourceError,
     StoreError,
     StoreLocked,
+    UnknownName,
     UsageError,
 )
 from hazardmill.formalism.document.document import Document
@@ -134,7 +136,7 @@ def test_a_run_without_records_is_refused(where: dict[str, str], store: Store, n
 
 def test_an_unknown_source_is_refused_before_anything_is_read(store: Store, notes: Path) -> None:
     inputs = (RunInput(source="notes", path=notes), RunInput(source="nope"))
-    with pytest.raises(SourceError, match="nope"):
+    with pytest.raises(UnknownName, match="nope"):
         Run.start(store, RunConfig(inputs=inputs), "run")
     assert store.count("records") == 0
 
@@ -174,7 +176,7 @@ def test_what_the_run_needs_is_opened_before_anything_is_written(
 
     with pytest.raises(JailUnavailable):
         Run.start(store, config(notes), resources=RunResources(jail=leaking))
-    with monkeypatch.context() as patch, pytest.raises(SettingsError, match="litellm is not installed"):
+    with monkeypatch.context() as patch, pytest.raises(ExtraMissing, match="litellm is not installed"):
         patch.setattr(access_module.importlib.util, "find_spec", lambda name: None)
         Run.start(store, config(notes, backend="litellm"))
     assert not store.path.exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json
-from hazardmill.errors import UsageError
+from hazardmill.errors import ExtraMissing, UsageError
 from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.text.printable import printable
 
@@ -83,10 +83,8 @@ def report(
         from hazardmill.evaluation.report_files import write_report_files
         from hazardmill.hazards.sheets import read_sheets
     except ImportError as error:
-        raise UsageError(
-            f"the report needs a package that is not installed: {error.name}",
-            remedy="pip install 'hazardmill[evaluation]'",
-        ) from error
+        message = f"the report needs a package that is not installed: {error.name}"
+        raise ExtraMissing(message, extra="evaluation") from error
     decisions, wrong = read_sheets(sheets)
     for problem in wrong:
         click.echo(printable(f"error: {problem}"), err=True)

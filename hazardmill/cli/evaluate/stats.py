@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json
-from hazardmill.errors import UsageError
+from hazardmill.errors import ExtraMissing
 from hazardmill.reporting.terminal_text import render_grid
 from hazardmill.text.printable import printable
 
@@ -52,10 +52,8 @@ def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least:
         from hazardmill.evaluation.stats.figures import statistics
         from hazardmill.evaluation.stats.render import grids
     except ImportError as error:
-        raise UsageError(
-            f"statistics need a package that is not installed: {error.name}",
-            remedy="pip install 'hazardmill[evaluation]'",
-        ) from error
+        message = f"statistics need a package that is not installed: {error.name}"
+        raise ExtraMissing(message, extra="evaluation") from error
 
     found = statistics(results, pairs=pairs, parameters=parameters, seed=seed, least=least)
     if as_json:

@@ -9,7 +9,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.review.review import folder_option, open_review
-from hazardmill.errors import UsageError
+from hazardmill.errors import ExtraMissing, UsageError
 from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.decisions.folder import ReviewFolder, reviewer_name
 from hazardmill.store_access import open_store
@@ -56,16 +56,14 @@ def serve(
     as JSON before serving.
     """  # noqa: DOC501  # the docstring is the command's help
     opened = open_review(folder)
-    _check_assignments(opened, reviewers)
-    opened.adopt_rubric()
     try:
         from hazardmill.review.app.serve import listen, make_app, rules_for
         from hazardmill.review.app.serve import serve as serve_app
     except ImportError as error:
-        raise UsageError(
-            f"the review app needs a package that is not installed: {error.name}",
-            remedy="pip install 'hazardmill[review]'",
-        ) from error
+        message = f"the review app needs a package that is not installed: {error.name}"
+        raise ExtraMissing(message, extra="review") from error
+    _check_assignments(opened, reviewers)
+    opened.adopt_rubric()
     rules = rules_for(opened, bind, names, reviewers, https=https)
     app = make_app(open_store(store_path), opened, rules)
     listening = listen(bind, port)

@@ -13,6 +13,7 @@ from types import ModuleType
 from hazardmill.errors import SourceError
 from hazardmill.ingest.sources.source import Source
 from hazardmill.resources import SOURCES_VARIABLE, sources_folders
+from hazardmill.text.suggestions import unknown_name
 
 
 def list_sources() -> tuple[Source, ...]:
@@ -33,13 +34,16 @@ def load_source(name: str) -> Source:
         name: Name of the source, which is that of its folder.
 
     Raises:
-        SourceError: There is no such source, or its module does not load.
-    """
+        UnknownName: There is no such source.
+        SourceError: Its module does not load.
+    """  # noqa: DOC501  # the helper makes an UnknownName
     folders = _source_folders()
     if name not in folders:
         known = ", ".join(sorted(folders)) or "none"
-        raise SourceError(
+        raise unknown_name(
             f"there is no source {name!r}",
+            name,
+            folders,
             remedy=f"known sources: {known}; {SOURCES_VARIABLE} adds folders of your own",
         )
     return _load(folders[name])

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 
-from hazardmill.errors import ConnectionFailed, SettingsError
+from hazardmill.errors import ConnectionFailed, ExtraMissing
 from hazardmill.llm.backends.hosts import host_of, is_loopback
 from hazardmill.llm.backends.litellm_errors import TAKES_LONGER, translate_call
 from hazardmill.llm.backends.litellm_format import check_parameters, messages_for, parameters_for, read_completion
@@ -178,16 +178,14 @@ def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
         The module.
 
     Raises:
-        SettingsError: litellm is not installed.
+        ExtraMissing: litellm is not installed.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     try:
         import litellm
     except ImportError as error:
-        raise SettingsError(
-            "litellm is not installed", remedy="install hazardmill[llm], or use the offline backend"
-        ) from error
+        raise ExtraMissing("litellm is not installed", extra="llm") from error
     for name in _LOGS:
         logging.getLogger(name).addFilter(_SCRUBBED)
     # Otherwise it prints advice to the terminal at every error.

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
-from hazardmill.errors import SettingsError
+from hazardmill.errors import ExtraMissing, SettingsError
 from hazardmill.llm.backends.litellm_format import provider_of
 from hazardmill.llm.batches.litellm_batches import LITELLM_LIMITS, LitellmBatches
 from hazardmill.llm.batches.provider import BatchProvider
@@ -38,6 +38,7 @@ def open_batches(
 
     Raises:
         SettingsError: The provider has no batches, or cannot be asked with these settings.
+        ExtraMissing: Its batches need a package that is not installed.
     """
     provider = provider_of(model)
     settings = {"api_base": api_base, "api_key": api_key, "timeout_s": timeout_s, "max_answer_bytes": max_answer_bytes}
@@ -52,7 +53,7 @@ def open_batches(
             remedy="leave out --batch, or choose a model of one of these providers",
         )
     if provider == "vertex_ai" and (find_spec("google") is None or find_spec("google.auth") is None):
-        raise SettingsError("batches of vertex_ai need the package google-auth", remedy="pip install google-auth")
+        raise ExtraMissing("batches of vertex_ai need the package google-auth", remedy="pip install google-auth")
     return LitellmBatches(
         model, api_base=api_base, api_key=api_key, timeout_s=timeout_s, max_answer_bytes=max_answer_bytes
     )

@@ -28,6 +28,7 @@ from hazardmill.review.decisions.effective import Opinion, opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import AcceptedSet, accepted_set
 from hazardmill.scenarios.risk import UNLABELLED
+from hazardmill.store.run_ids import unknown_run
 from hazardmill.store.schemas import DANGERS, DRAFTS, HAZARD_TASKS, OUTCOMES, RECORDS, RUNS, SCENARIOS, TASKS, Table
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 from hazardmill.store.store import Store
@@ -298,11 +299,7 @@ def _runs(snapshot: Snapshot, options: Options) -> tuple[tuple[str, ...], dateti
     known = {row["run_id"] for row in rows if row["kind"] == "generate"}
     unknown = sorted(set(options.runs) - known)
     if unknown:
-        raise InputError(
-            f"there is no generation run {unknown[0]} in this store",
-            file=str(snapshot.layout.root),
-            remedy="see: hazardmill run list",
-        )
+        raise unknown_run(unknown[0], known, str(snapshot.layout.root), kind="generation run")
     runs = set(options.runs) or known
     latest = max((row["at"] for row in rows if row["run_id"] in runs), default=None)
     return tuple(sorted(runs)), None if latest is None else latest.astimezone(datetime.UTC).date()

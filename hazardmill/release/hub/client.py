@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import HubError, InputError, UsageError
+from hazardmill.errors import ExtraMissing, HubError, InputError, UsageError
 from hazardmill.llm.redact import holds_secret, keep_secret, scrub, secrets_in_address
 from hazardmill.release.hub.folder import LocalFile
 from hazardmill.release.hub.timeouts import give_up_on_silence
@@ -107,9 +107,7 @@ class HubClient:
             from huggingface_hub.errors import HFValidationError
             from huggingface_hub.utils._validators import validate_repo_id
         except ImportError as error:
-            raise UsageError(
-                f"huggingface_hub is not installed ({error})", remedy="pip install 'hazardmill[hub]'"
-            ) from error
+            raise ExtraMissing(f"huggingface_hub is not installed ({error})", extra="hub") from error
         try:
             validate_repo_id(repository)
         except HFValidationError as error:

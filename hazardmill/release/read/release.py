@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hazardmill.errors import HazardmillError, HubError, InputError, UsageError
+from hazardmill.errors import ExtraMissing, HazardmillError, HubError, InputError, UnknownName, UsageError
 from hazardmill.household.task import HouseholdTask, parse_household_task
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
 from hazardmill.release.build.configs import BY_SA, SPLITS
@@ -32,6 +32,7 @@ from hazardmill.release.manifest import ReleaseManifest, read_manifest
 from hazardmill.release.read.integrity import REMEDY, damage
 from hazardmill.release.read.task import ReleasedTask
 from hazardmill.scenarios.scenario import Scenario
+from hazardmill.text.suggestions import unknown_name
 
 _BATCH: Final = 256
 """Rows per batch: the row of a task has some ten kilobytes of text."""
@@ -193,7 +194,8 @@ class Release:
         """Return one task, with or without a safe plan.
 
         Raises:
-            InputError: The release has no such task, or a file is damaged.
+            UnknownName: The release has no such task.
+            InputError: A file is damaged.
         """
         for base in ("tasks", "unavoidable"):
             for split, config in self._places(base, None, True):
@@ -205,7 +207,9 @@ class Release:
                         if place >= 0:
                             rows = file.read_row_group(group).slice(place, 1).to_pylist()
                             return self._task(rows[0], split, config)
-        raise InputError(f"the release has no task {task_id[:80]!r}", file=str(self.folder))
+        raise UnknownName(
+            f"the release has no task {task_id[:80]!r}", file=str(self.folder), remedy="name one of its `task_id`s"
+        )
 
     def rows(
         self, config: str, split: str | None = None, columns: Sequence[str] | None = None
@@ -268,7 +272,9 @@ class Release:
 
     def _check_split(self, split: str | None) -> None:
         if split is not None and split not in SPLITS:
-            raise InputError(f"there is no split {split[:80]!r}", remedy=f"name one of: {', '.join(SPLITS)}")
+            raise unknown_name(
+                f"there is no split {split[:80]!r}", split, SPLITS, remedy=f"name one of: {', '.join(SPLITS)}"
+            )
 
     def _path(self, config: str, split: str) -> Path:
         return self.folder / "data" / config / f"{split}.parquet"
@@ -322,7 +328,7 @@ def _download(repo: str, revision: str | None) -> Path:
     Raises:
         InputError: The name cannot be that of a dataset on a hub.
         HubError: The hub cannot be reached, refuses, or does not have the dataset or the revision.
-        UsageError: huggingface_hub is not installed.
+        ExtraMissing: huggingface_hub is not installed.
     """  # noqa: DOC501  # _scrub returns the same InputError or HubError
     import httpx
 
@@ -330,9 +336,8 @@ def _download(repo: str, revision: str | None) -> Path:
         from huggingface_hub import errors as hub
         from huggingface_hub import get_token, snapshot_download
     except ImportError as error:
-        raise UsageError(
-            f"{repo} is not a folder, and reading from a hub requires huggingface_hub, which is not installed",
-            remedy="pip install 'hazardmill[hub]', or name the folder of a release",
+        raise ExtraMissing(
+            f"{repo} is not a folder, and reading from a hub needs huggingface_hub, which is not installed", extra="hub"
         ) from error
     at = repo if revision is None else f"{repo} at {revision}"
     keep_secret(get_token(), *secrets_in_address(os.environ.get("HF_ENDPOINT", "")))

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import InputError
 from hazardmill.report import tables
 from hazardmill.report.dashboard.figures import (
     Bar,
@@ -149,16 +148,13 @@ class _Standing:
         from hazardmill.runs.status import KILLED, RETRACTED, name_state
         from hazardmill.store.bucket.address import display_name
         from hazardmill.store.maintenance.findings import command
+        from hazardmill.store.run_ids import known_runs, unknown_run
 
         rows = store.rows(
             "runs", {"run_id": run_id, "kind": "generate"}, ["run_id", "sequence", "state", "config", "counts"]
         )
         if not rows:
-            raise InputError(
-                f"there is no generation run {run_id} in this store",
-                file=store.address,
-                remedy="see: hazardmill run list",
-            )
+            raise unknown_run(run_id, known_runs(store, "generate"), store.address, kind="generation run")
         row = max(rows, key=lambda row: row["sequence"])
         state, resume = name_state(store, row), None
         if state == "completed" and _has_lost_records(store, row):

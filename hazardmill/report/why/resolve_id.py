@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, UnknownName
 from hazardmill.report.why.rows import StoreView
-
-_NEIGHBOURS: Final = 500
-"""How many neighbours on either side are compared with an unknown id: comparing a million would take a minute."""
+from hazardmill.text.suggestions import unknown_name
 
 
 @dataclass(frozen=True)
@@ -77,8 +72,10 @@ def _choose(view: StoreView, asked: str, runs: tuple[str, ...], run_id: str | No
         return run_id
     place = view.store.address
     if run_id not in view.runs:
-        raise InputError(
-            f"there is no run {run_id!r} in this store{_suggestion(run_id, view.runs)}",
+        raise unknown_name(
+            f"there is no run {run_id!r} in this store",
+            run_id,
+            view.runs,
             file=place,
             remedy=f"see: hazardmill run list --store {shlex.quote(place)}",
         )
@@ -104,48 +101,17 @@ def _unknown(view: StoreView, asked: str) -> InputError:
             remedy=why["remedy"],
         )
     if asked in view.runs:
-        return InputError(
+        return UnknownName(
             f"{asked} is a run, not a record or task",
             file=place,
             remedy=f"see: hazardmill report --run {shlex.quote(asked)} --store {shlex.quote(place)}",
         )
     known = [*view.column_values("records", "record_id"), *set(view.column_values("tasks", "task_id"))]
     sql = '"select record_id, outcome, task_id from outcomes limit 10"'
-    return InputError(
-        f"there is no record or task {asked!r} in this store{_suggestion(asked, known)}",
+    return unknown_name(
+        f"there is no record or task {asked!r} in this store",
+        asked,
+        known,
         file=place,
         remedy=f"list some with: hazardmill query {sql} --store {shlex.quote(place)}",
     )
-
-
-def _suggestion(asked: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean ...?`` with the ids that are spelled most alike, or nothing."""
-    near = similar_ids(asked, known)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
-
-
-def similar_ids(asked: str, known: Iterable[str]) -> list[str]:
-    """Find ids that are spelled like a given one.
-
-    Args:
-        asked: The id that is not known.
-        known: The ids that exist; among many, only those that begin or end alike are compared.
-
-    Returns:
-        At most three ids, the most similar first.
-    """
-    return difflib.get_close_matches(asked, _neighbours(asked, sorted(known)), n=3, cutoff=0.7)
-
-
-def _neighbours(asked: str, known: list[str]) -> list[str]:
-    """Return ids that begin or end like a given one: a single typo leaves one of the two intact."""
-    if len(known) <= 4 * _NEIGHBOURS:
-        return known
-    backwards = sorted(text[::-1] for text in known)
-    near = _around(known, asked) + [text[::-1] for text in _around(backwards, asked[::-1])]
-    return list(dict.fromkeys(near))
-
-
-def _around(ordered: list[str], text: str) -> list[str]:
-    at = bisect_left(ordered, text)
-    return ordered[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from hazardmill.errors import StoreError
+from hazardmill.errors import ExtraMissing, StoreError
 from hazardmill.store.bucket.address import Address
 from hazardmill.store.bucket.errors import object_errors, status_of
 from hazardmill.store.files.fsync_io import disk_errors
@@ -70,16 +70,12 @@ class Bucket:
         patience: Timeouts and retries; null for the defaults.
 
     Raises:
-        StoreError: boto3 is not installed.
+        ExtraMissing: boto3 is not installed.
     """
 
     def __init__(self, address: Address, patience: BucketTimeouts | None = None) -> None:
         if find_spec("boto3") is None:
-            raise StoreError(
-                "a store in a bucket needs boto3, which is not installed",
-                file=str(address),
-                remedy="install it: pip install 'hazardmill[s3]'",
-            )
+            raise ExtraMissing(f"the store {address} is in a bucket, which needs boto3: not installed", extra="s3")
         self.address = address
         self.patience = patience or BucketTimeouts()
         self._client: Any = None

@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from hazardmill.errors import NotExpressible, UsageError
+from hazardmill.errors import ExtraMissing, NotExpressible, UsageError
 from hazardmill.formalism.document.document import (
     ROOT_TYPE,
     ActionDecl,
@@ -49,14 +49,12 @@ def load_unified_planning() -> None:
     """Import Unified Planning, and keep it from printing credits.
 
     Raises:
-        UsageError: It is not installed.
+        ExtraMissing: It is not installed.
     """
     try:
         from unified_planning.environment import get_environment
     except ImportError as error:
-        raise UsageError(
-            f"Unified Planning is not installed ({error})", remedy="pip install 'hazardmill[up]'"
-        ) from error
+        raise ExtraMissing(f"Unified Planning is not installed ({error})", extra="up") from error
     get_environment().credits_stream = None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import IO, Final
 
-from hazardmill.errors import DocumentError, NotExpressible, SearchLimitReached, UsageError
+from hazardmill.errors import DocumentError, ExtraMissing, NotExpressible, SearchLimitReached
 from hazardmill.formalism.document.document import (
     ROOT_TYPE,
     ActionDecl,
@@ -42,7 +42,7 @@ try:
     from unified_planning.model import Problem, ProblemKind
     from unified_planning.plans import ActionInstance, SequentialPlan
 except ImportError as error:
-    raise UsageError(f"Unified Planning is not installed ({error})", remedy="pip install 'hazardmill[up]'") from error
+    raise ExtraMissing(f"Unified Planning is not installed ({error})", extra="up") from error
 
 ENGINE_NAME: Final = "hazardmill"
 MAX_FACTOR: Final = 1_000
