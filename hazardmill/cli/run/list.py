@@ -19,10 +19,10 @@ from hazardmill.store_access import open_store
 @store_option
 @json_option
 def list_runs(store_path: Path | None, as_json: bool) -> None:
-    """List the runs of a store, oldest first, with outcomes, the models that answered, and cost.
+    """List the runs of a store, oldest first, with outcomes and cost.
 
-    Each line also has state, time of start and duration, and names the parent if the run is a child
-    (`run resume --child`). The cost of a child does not include that of its parent.
+    Each line also says which models answered, and has state, time of start and duration; it names the parent if the run
+    is a child (`run resume --child`). The cost of a child does not include that of its parent.
     """
     runs = summarize_runs(open_store(store_path))
     if as_json:
