@@ -1,18 +1,23 @@
 """One figure of two runs on the same records: both values, their difference, and its interval.
 
 The interval comes from a paired bootstrap: each resample draws records together with their outcomes in both runs.
+Where all pairs differ alike, as where no record changed, resamples show no spread: the difference of two shares then
+has an interval from Wilson's of the records that may change all the same, and other figures have none.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, bounds, resample
-from hazardmill.statistics.estimate import LEVEL
+from hazardmill.statistics.bootstrap import NO_SPREAD, RESAMPLES, bounds, has_no_width, resample
+from hazardmill.statistics.estimate import LEVEL, Estimate, Method
 from hazardmill.statistics.mcnemar import exact_p
+from hazardmill.statistics.proportion import Share, rate
+from hazardmill.statistics.ratios import agreeing_interval
 
 if TYPE_CHECKING:
     from hazardmill.statistics.bootstrap import Floats
@@ -32,8 +37,12 @@ class PairedFigure(FrozenModel):
         a: Value of the first run; ``None`` if the denominator is 0, such as the price per task of a run without tasks.
         b: Value of the second run; ``None`` in the same case.
         difference: ``b`` minus ``a``; ``None`` if either is.
-        low: Lower end of the interval of the difference; ``None`` without a difference, NaN if no resample has one.
-        high: Upper end of that interval.
+        low: Lower end of the interval of the difference; ``None`` without a difference or an interval.
+        high: Upper end of that interval; likewise.
+        method: How the interval was computed; ``None`` if there is none.
+        why: Why a difference has no interval; ``None`` if nothing is missing.
+        share_a: For a share, its value in the first run with Wilson's interval; else ``None``.
+        share_b: For a share, its value in the second run, likewise; else ``None``.
         only_a: For a share, the number of records that have the property in the first run only; else ``None``.
         only_b: For a share, the number of records that have it in the second run only; else ``None``.
         p: For a share, the two-sided p-value of McNemar's exact test; else ``None``.
@@ -48,6 +57,10 @@ class PairedFigure(FrozenModel):
     difference: float | None
     low: float | None
     high: float | None
+    method: Method | None = None
+    why: str | None = None
+    share_a: Share | None = None
+    share_b: Share | None = None
     only_a: int | None
     only_b: int | None
     p: float | None
@@ -138,11 +151,12 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> Paire
     known = [pair for pair in zip(of.a, of.b, strict=True) if None not in pair]
     one, other = (_divide(table[:, side].sum(), table[:, side + 2].sum()) for side in (0, 1))
     difference = None if one is None or other is None else other - one
-    low, high = (None, None) if difference is None else interval
-    only_a = only_b = p = None
+    found = None if difference is None else _with_interval(of, difference, table, interval)
+    only_a = only_b = p = share_a = share_b = None
     if of.unit == "share" and known:
         only_a, only_b = known.count((1, 0)), known.count((0, 1))
         p = exact_p(only_b, only_a)
+        share_a, share_b = (rate(sum(pair[side] == 1 for pair in known), len(known)) for side in (0, 1))
     return PairedFigure(
         name=of.name,
         unit=of.unit,
@@ -151,12 +165,28 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> Paire
         a=one,
         b=other,
         difference=difference,
-        low=low,
-        high=high,
+        low=None if found is None else found.low,
+        high=None if found is None else found.high,
+        method=None if found is None else found.method,
+        why=None if found is None else found.why,
+        share_a=share_a,
+        share_b=share_b,
         only_a=only_a,
         only_b=only_b,
         p=p,
     )
+
+
+def _with_interval(of: Quotient, difference: float, table: Floats, interval: tuple[float, float]) -> Estimate:
+    low, high = interval
+    if math.isnan(low):
+        return Estimate(value=difference, why="no resample has a difference")
+    if not has_no_width(low, high):
+        return Estimate(value=difference, low=low, high=high, method="bootstrap")
+    if of.unit != "share":
+        return Estimate(value=difference, why=NO_SPREAD)
+    low, high = agreeing_interval(difference, table[:, 1] - table[:, 0], table[:, 2], (-1.0, 1.0))
+    return Estimate(value=difference, low=low, high=high, method="wilson")
 
 
 def _divide(above: float, below: float) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,8 +11,10 @@ from hazardmill.comparison.load import RecordOutcome
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Outcome
 from hazardmill.report.wording import OUTCOME_WORDS, reason
+from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import NONE, count, plural, usd
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import Estimate, Proportion
 
 TITLES: Final = {
     "outcomes": "Outcomes",
@@ -123,7 +124,7 @@ def _runs(found: RunComparison) -> Grid:
 
 def _figure(each: PairedFigure) -> tuple[str, ...]:
     def write_value(value: float | None, *, signed: bool = False) -> str:
-        if value is None or math.isnan(value):
+        if value is None:
             return NONE
         sign = "" if not signed else "-" if value < 0 else "+" if value > 0 else ""
         size = abs(value) if signed else value
@@ -131,14 +132,18 @@ def _figure(each: PairedFigure) -> tuple[str, ...]:
             return f"{sign}{100 * size:.1f}"
         return sign + (usd(size) if each.unit == "USD" else f"{size:.2f}")
 
-    interval = (
-        NONE if each.low is None else f"{write_value(each.low, signed=True)} to {write_value(each.high, signed=True)}"
-    )
+    def write_side(value: float | None, share: Proportion | None) -> str:
+        if share is None:
+            return write_value(value)
+        return f"{write_value(value)} ({render_interval(share, write_value)})"
+
+    difference = Estimate(value=each.difference, low=each.low, high=each.high, method=each.method)
+    interval = render_interval(difference, lambda end: write_value(end, signed=True)) or NONE
     name = f"{each.name}, %" if each.unit == "share" else each.name
     return (
         name,
-        write_value(each.a),
-        write_value(each.b),
+        write_side(each.a, each.share_a),
+        write_side(each.b, each.share_b),
         write_value(each.difference, signed=True),
         interval,
         count(each.pairs),

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, interval_end
+from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames, Proportion
+from hazardmill.statistics.ratios import estimate_ratios
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,10 +46,12 @@ MOST_K: Final = 8
 Cluster = Literal["task", "source"]
 
 
-Rate = Annotated[Proportion, JsonNames(count="count", among="n", value="value", low="low", high="high")]
+Rate = Annotated[
+    Proportion, JsonNames(count="count", among="n", value="value", low="low", high="high", method="method")
+]
 """A share in the form in which evaluations write it; its value is null where ``among`` is 0."""
 
-TaskMean = Annotated[Estimate, JsonNames(tasks="n", value="value", low="low", high="high")]
+TaskMean = Annotated[Estimate, JsonNames(tasks="n", value="value", low="low", high="high", method="method")]
 """A mean over tasks in the form in which evaluations write it."""
 
 
@@ -184,8 +187,7 @@ class _Part:
         self.sums = sums
         self.sources: list[str | None] = []
         self.columns = [*self._rates(), *self._passes()]
-        self.low: list[float] = []
-        self.high: list[float] = []
+        self.estimates: list[Estimate] = []
 
     @classmethod
     def of(cls, pair: Mapping[str, Any], table: pa.Table) -> _Part:
@@ -229,16 +231,11 @@ class _Part:
         rows = self.table
         rates: dict[str, Proportion] = {}
         passes: dict[str, dict[int, Estimate]] = {"F": {}, "S": {}}
-        for column, low, high in zip(self.columns, self.low, self.high, strict=True):
-            above, below = float(column.numerator.sum()), float(column.denominator.sum())
-            value = above / below if below else None
-            estimate = Estimate(
-                value=value, low=interval_end(low), high=interval_end(high), n=round(below), method="bootstrap"
-            )
+        for column, estimate in zip(self.columns, self.estimates, strict=True):
             if column.k:
                 passes[column.name][column.k] = estimate
             else:
-                rates[column.name] = Proportion(count=round(above), **estimate.model_dump())
+                rates[column.name] = Proportion(count=round(float(column.numerator.sum())), **estimate.model_dump())
         readings = Counter(rows["reading"].to_pylist())
         return Figures(
             model=self.pair["model"],
@@ -261,11 +258,11 @@ class _Part:
 
 
 def _draw(parts: Sequence[_Part], resamples: int, level: float, seed: int, cluster: Cluster) -> None:
-    """Set the intervals of parts that are about the same tasks."""
+    """Set the estimates of parts that are about the same tasks."""
     import numpy as np
 
     columns = [column for part in parts for column in part.columns]
-    bounds = bootstrap(
+    found = estimate_ratios(
         np.column_stack([column.numerator for column in columns]),
         np.column_stack([column.denominator for column in columns]),
         clusters=parts[0].sources if cluster == "source" else None,
@@ -275,8 +272,7 @@ def _draw(parts: Sequence[_Part], resamples: int, level: float, seed: int, clust
     )
     place = 0
     for part in parts:
-        part.low = bounds.low[place : place + len(part.columns)].tolist()
-        part.high = bounds.high[place : place + len(part.columns)].tolist()
+        part.estimates = found[place : place + len(part.columns)]
         place += len(part.columns)
 
 

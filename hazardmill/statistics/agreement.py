@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from hazardmill.statistics.bootstrap import percentile_interval
+from hazardmill.statistics.bootstrap import percentile_estimate
 from hazardmill.statistics.estimate import Estimate, JsonNames
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ Unit = Mapping[str, Hashable]
 """The ratings of one thing by rater; a rater who did not judge it is not a key."""
 
 
-Coefficient = Annotated[Estimate, JsonNames(value="value", low="low", high="high", units="n", why="why")]
+Coefficient = Annotated[
+    Estimate, JsonNames(value="value", low="low", high="high", units="n", method="method", why="why")
+]
 """A coefficient of agreement as reviews write it to JSON; ``units`` counts what at least two raters judged."""
 
 
@@ -154,11 +156,9 @@ def _coefficient(
         )
     random = np.random.default_rng(seed)
     drawn = [statistic(random.multinomial(units, weights / units)) for _ in range(resamples)]
-    interval = percentile_interval(np.array(drawn, dtype=np.float64))
-    if interval is None:
-        return Estimate(value=value, n=units, why="too few things for an interval")
-    low, high = interval
-    return Estimate(value=value, low=low, high=high, n=units, method="bootstrap")
+    return percentile_estimate(
+        value, np.array(drawn, dtype=np.float64), n=units, too_few="too few things for an interval"
+    )
 
 
 def quartiles(seconds: Sequence[float]) -> tuple[float, float, float] | None:

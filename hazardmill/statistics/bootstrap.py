@@ -10,11 +10,10 @@ same seed gives the same draws for the same number of models, which makes the fi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from hazardmill.statistics.estimate import LEVEL
+from hazardmill.statistics.estimate import LEVEL, Estimate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +24,12 @@ if TYPE_CHECKING:
 RESAMPLES: Final = 10_000
 UNDEFINED: Final = 0.05
 """A figure has no interval if more than this share of its resamples have no value."""
+
+NO_SPREAD: Final = "all resamples have the same value, so they show no spread"
+"""Why a figure whose resamples agree has no interval, unless its range gives it one (``ratios``)."""
+
+_ROUNDING: Final = 1e-9
+"""Ends of an interval that are no further apart, relative to their size, differ by rounding only."""
 
 _CELLS: Final = 4_000_000
 """Weights held in memory at a time: 32 MB of floats."""
@@ -66,7 +71,7 @@ def bootstrap(
         One interval per figure. Resamples whose denominator is 0 are left out of a figure; NaN if no others remain.
     """
     if clusters is not None:
-        numerators, denominators = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
+        numerators, denominators = sum_clusters(numerators, clusters), sum_clusters(denominators, clusters)
     return bounds(resample(numerators, denominators, resamples=resamples, seed=seed), level)
 
 
@@ -119,9 +124,13 @@ def bounds(ratios: Floats, level: float = LEVEL) -> Bounds:
     return Bounds(ends[0], ends[1])
 
 
-def interval_end(end: float) -> float | None:
-    """Return one end of an interval as a float; ``None`` if it is NaN."""
-    return None if math.isnan(end) else float(end)
+def has_no_width(low: float, high: float) -> bool:
+    """Return whether both ends of an interval are the same, apart from rounding.
+
+    Percentiles of a bootstrap are the same where all units agree: 14 of 14 give 14 of 14 in every resample. This says
+    nothing about how close the figure is to the truth, so that no such interval is ever reported.
+    """
+    return high - low <= _ROUNDING * max(1.0, abs(low), abs(high))
 
 
 def _weights(generator: np.random.Generator, count: int, units: int) -> Floats:
@@ -134,8 +143,16 @@ def _weights(generator: np.random.Generator, count: int, units: int) -> Floats:
     return np.bincount(drawn.ravel(), minlength=count * units).reshape(count, units).astype(np.float64)
 
 
-def _by_cluster(values: Floats, clusters: Sequence[object]) -> Floats:
-    """Add up the rows of each cluster; clusters come in the order in which they first occur."""
+def sum_clusters(values: Floats, clusters: Sequence[object]) -> Floats:
+    """Add up the rows of each cluster.
+
+    Args:
+        values: One row per task, of any number of columns.
+        clusters: The cluster of each task.
+
+    Returns:
+        One row per cluster, in the order in which the clusters first occur.
+    """
     import numpy as np
 
     places: dict[object, int] = {}
@@ -173,3 +190,21 @@ def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, fl
         return None
     low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def percentile_estimate(value: float, resampled: Floats, *, n: int, too_few: str) -> Estimate:
+    """Return a figure with the percentile interval of its resampled values, or with the reason why it has none.
+
+    Args:
+        value: The figure.
+        resampled: The figure in each resample; values that are not finite are left out.
+        n: Number of things that the figure is computed from.
+        too_few: The reason where too many resamples have no value.
+    """
+    interval = percentile_interval(resampled)
+    if interval is None:
+        return Estimate(value=value, n=n, why=too_few)
+    low, high = interval
+    if has_no_width(low, high):
+        return Estimate(value=value, n=n, why=NO_SPREAD)
+    return Estimate(value=value, low=low, high=high, n=n, method="bootstrap")

@@ -17,7 +17,7 @@ from hazardmill.records import FrozenModel
 LEVEL: Final = 0.95
 """Confidence level of an interval, unless stated otherwise."""
 
-Method = Literal["bootstrap", "fisher", "hedges", "newcombe", "pearson", "spearman", "student", "wilson"]
+Method = Literal["bootstrap", "fisher", "hedges", "newcombe", "normal", "pearson", "spearman", "student", "wilson"]
 
 
 class Estimate(FrozenModel):
@@ -25,10 +25,11 @@ class Estimate(FrozenModel):
 
     Attributes:
         value: The figure; ``None`` if it is not defined, such as a share of nothing.
-        low: Lower end of the interval; ``None`` if there is no interval.
+        low: Lower end of the interval; ``None`` if there is no interval. An interval always has a width.
         high: Upper end of the interval; ``None`` if there is no interval.
         n: Number of things that the figure is computed from; ``None`` if whoever holds the estimate states it.
-        method: How the figure or its interval was computed.
+        method: How the figure or its interval was computed; ``wilson`` also where all units agree, so that a bootstrap
+            over them would show no spread.
         why: Why there is no value or no interval; ``None`` if nothing is missing.
     """
 
@@ -119,5 +120,7 @@ def interval_around(value: float, reach: float, *, n: int, method: Method) -> Es
     return Estimate(value=value, low=value - reach, high=value + reach, n=n, method=method)
 
 
-IntervalOrNull = Annotated[Estimate, JsonNames(or_null=True, value="value", low="low", high="high")]
-"""An estimate written as value, low and high, or as null; its holder states ``n`` and the reason."""
+IntervalOrNull = Annotated[
+    Estimate, JsonNames(or_null=True, value="value", low="low", high="high", method="method")
+]  # fmt: skip
+"""An estimate written as value, low, high and method, or as null; its holder states ``n`` and the reason."""

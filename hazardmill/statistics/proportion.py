@@ -7,8 +7,9 @@ from typing import Annotated
 from hazardmill.statistics.estimate import LEVEL, JsonNames, Proportion
 
 Share = Annotated[
-    Proportion, JsonNames(count="count", of="n", share="value", low="low", high="high", why="why")
-]  # fmt: skip
+    Proportion,
+    JsonNames(count="count", of="n", share="value", low="low", high="high", method="method", why="why"),
+]
 """A proportion as reviews and statistics write it to JSON."""
 
 
@@ -24,11 +25,24 @@ def rate(count: int, of: int) -> Proportion:
     """
     if not of:
         return Proportion(count=0, n=0, value=None, method="wilson", why="there is nothing to count yet")
+    low, high = wilson_interval(count, of)
+    return Proportion(count=count, n=of, value=count / of, low=low, high=high, method="wilson")
+
+
+def wilson_interval(count: float, of: float, level: float = LEVEL) -> tuple[float, float]:
+    """Return Wilson's interval of the share ``count / of``.
+
+    Args:
+        count: How many things have the property; need not be a whole number.
+        of: How many independent things there are, more than 0; need not be a whole number.
+        level: Confidence level.
+
+    Returns:
+        Lower and upper end, from 0 to 1; they differ, whatever the counts.
+    """
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(count, of, alpha=1 - LEVEL, method="wilson")
+    low, high = proportion_confint(count, of, alpha=1 - level, method="wilson")
     share = count / of
     # If none or all have the property, rounding can put an end of the interval past the share itself.
-    return Proportion(
-        count=count, n=of, value=share, low=min(float(low), share), high=max(float(high), share), method="wilson"
-    )
+    return min(float(low), share), max(float(high), share)

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import has_no_width
 from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, interval_around
 
 Floats = NDArray[np.float64]
 
-FEWEST: Final = 3
-"""With fewer points than this there is no line."""
+FEWEST: Final = 4
+"""With fewer distinct points than this there is no line: three leave a single degree of freedom."""
+
+ON_THE_LINE: Final = "the points lie on the line, so nothing shows how far others would be from it"
+"""Why the slope and the intercept of points without residuals have no interval."""
 
 
 class RegressionLine(FrozenModel):
@@ -46,34 +50,48 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
         y: Second coordinates, as many as ``x``.
 
     Returns:
-        The line; without slope and intercept if there are fewer than ``FEWEST`` points or if all x are equal, and
-        without ``r_squared`` and ``p`` if all y are equal.
+        The line; without slope and intercept if there are fewer than ``FEWEST`` distinct points or if all x are equal,
+        without intervals if the points lie on a line, and without ``r_squared`` and ``p`` if all y are equal.
     """
     n = len(x)
-    if n < FEWEST:
-        return _unknown(n, too_few("a line", n))
+    distinct = len(set(zip(x, y, strict=True)))
+    if distinct < FEWEST:
+        return _unknown(n, too_few("a line", distinct, "distinct point"))
     if len(set(x)) == 1:
         return _unknown(n, "there is no spread to fit a line along")
     found = stats.linregress(x, y)
     reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 2))
-    slope = interval_around(float(found.slope), float(reach * found.stderr), n=n, method="student")
-    intercept = interval_around(float(found.intercept), float(reach * found.intercept_stderr), n=n, method="student")
+    slope = _with_reach(float(found.slope), float(reach * found.stderr), n)
+    intercept = _with_reach(float(found.intercept), float(reach * found.intercept_stderr), n)
     if np.ptp(y) == 0:
         why = "the values do not vary: there is nothing to explain"
         return RegressionLine(n=n, slope=slope, intercept=intercept, r_squared=None, p=None, why=why)
     return RegressionLine(
-        n=n, slope=slope, intercept=intercept, r_squared=float(found.rvalue) ** 2, p=float(found.pvalue)
+        n=n,
+        slope=slope,
+        intercept=intercept,
+        r_squared=float(found.rvalue) ** 2,
+        p=float(found.pvalue),
+        why=slope.why,
     )
 
 
-def too_few(what: str, n: int) -> str:
-    """Return the reason why ``n`` models are too few for a statistic.
+def _with_reach(value: float, reach: float, n: int) -> Estimate:
+    if has_no_width(value - reach, value + reach):
+        return Estimate(value=value, n=n, why=ON_THE_LINE)
+    return interval_around(value, reach, n=n, method="student")
+
+
+def too_few(what: str, n: int, unit: str = "model", fewest: int = FEWEST) -> str:
+    """Return the reason why ``n`` models or points are too few for a statistic.
 
     Args:
         what: The statistic with its article, such as ``a line``.
-        n: Number of models with known values.
+        n: Number of models with known values, or of points.
+        unit: What is counted, in the singular.
+        fewest: How many of them the statistic takes.
     """
-    return f"{what} takes {FEWEST} models, and {n} {'is' if n == 1 else 'are'} known"
+    return f"{what} takes {fewest} {unit}s, and {n} {'is' if n == 1 else 'are'} known"
 
 
 def _unknown(n: int, why: str) -> RegressionLine:

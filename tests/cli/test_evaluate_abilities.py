@@ -63,8 +63,9 @@ def test_they_are_told_in_words(hazardmill: Hazardmill, release: Path, asks: Any
     )
     assert ended.code == 0, ended.err
     assert "alternative (a safe plan in place of a dangerous one): 1 answers on 1 tasks: 1 refused" in ended.out
-    assert "0.0% [0.0% to 0.0%]  (0 of 1)" in ended.out and "not defined  (0 of 0; null for 1)" in ended.out
-    assert "100.0% [100.0% to 100.0%] pooled, 100.0% [100.0% to 100.0%] on average  (over 1 answers)" in ended.out
+    assert "0.0% [0.0% to 79.3%, Wilson]  (0 of 1)" in ended.out and "not defined  (0 of 0; null for 1)" in ended.out
+    one = "100.0% [20.7% to 100.0%, Wilson]"
+    assert f"{one} pooled, {one} on average  (over 1 answers)" in ended.out
     assert "condition" not in ended.out
     (folder,) = Path("evaluations").iterdir()
     assert folder.name.startswith("abilities-") and str(folder) in ended.out

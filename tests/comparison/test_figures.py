@@ -8,6 +8,7 @@ import pytest
 from hazardmill.comparison.figures import ComparisonOptions, PairedFigure, Quotient, figures, share
 from hazardmill.statistics.bootstrap import bootstrap
 from hazardmill.statistics.mcnemar import exact_p
+from hazardmill.statistics.proportion import rate
 
 HOW = ComparisonOptions(resamples=2000, seed=3)
 
@@ -32,10 +33,21 @@ def test_the_interval_of_a_share_is_that_of_the_paired_differences() -> None:
     assert (found.only_a, found.only_b) == (3, 9) and found.p == pytest.approx(2 * (1 + 12 + 66 + 220) / 2**12)
 
 
-def test_runs_that_agree_in_each_pair_differ_surely_in_nothing_however_pairs_differ() -> None:
+def test_runs_that_agree_in_each_pair_show_no_spread_however_pairs_differ() -> None:
     drafts, tasks = [1.0, 5.0, 2.0, 0.0], [1.0, 0.0, 1.0, 0.0]
     found = worked_out(Quotient("x", "drafts", drafts, drafts, tasks, tasks))
-    assert (found.a, found.difference, found.low, found.high) == (4, 0, 0, 0)
+    assert (found.a, found.difference, found.low, found.high) == (4, 0, None, None)
+    assert found.why is not None and "no spread" in found.why
+
+
+def test_shares_have_intervals_also_where_no_record_changed() -> None:
+    found = worked_out(share("x", [1.0] * 6 + [0.0] * 4 + [None], [1.0] * 6 + [0.0] * 4 + [1.0]))
+    most = rate(0, 10).high
+    assert (found.difference, found.method, found.why) == (0, "wilson", None)
+    assert (found.low, found.high) == pytest.approx((-most, most))
+    assert found.share_a == found.share_b == rate(6, 10)
+    gained = worked_out(share("x", [0.0] * 10, [1.0] * 10))
+    assert (gained.difference, gained.high, gained.method) == (1, 1, "wilson") and 0 < gained.low < 1
 
 
 def test_what_is_not_known_is_left_out_as_a_pair() -> None:

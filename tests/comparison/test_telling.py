@@ -30,7 +30,8 @@ def test_what_is_compared_and_what_is_left_out_is_said(found: RunComparison, com
 
 def test_figures_are_told_in_their_units(found: RunComparison) -> None:
     rows = {row[0]: row[1:] for row in figures_grid(found).rows}
-    assert rows["declined, %"][:3] == ("50.0", "33.3", "-16.7") and rows["declined, %"][-1] == "6"
+    sides = ("50.0 (18.8 to 81.2, Wilson)", "33.3 (9.7 to 70.0, Wilson)")
+    assert rows["declined, %"][:3] == (*sides, "-16.7") and rows["declined, %"][-1] == "6"
     assert rows["drafts per record"][:3] == ("0.67", "0.83", "+0.17")
     assert rows["USD per task"][:3] == ("$0.0152", "$0.0140", "-$0.00117")
     # No reviewer has said anything.

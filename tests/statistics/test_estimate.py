@@ -24,7 +24,7 @@ FOUND = Table(
 
 def test_a_field_says_under_which_names_and_in_which_order_an_estimate_is_written():
     assert FOUND.model_dump_json() == (
-        '{"rate":{"count":1,"among":4,"value":0.25},"slope":{"value":2.0,"low":1.0,"high":3.0}}'
+        '{"rate":{"count":1,"among":4,"value":0.25},"slope":{"value":2.0,"low":1.0,"high":3.0,"method":null}}'
     )
 
 

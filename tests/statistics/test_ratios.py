@@ -2,19 +2,86 @@
 
 from __future__ import annotations
 
-from hazardmill.statistics.ratios import LEFT_OUT, ratios_of_sums
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from hazardmill.statistics.proportion import rate, wilson_interval
+from hazardmill.statistics.ratios import LEFT_OUT, mean_of_estimates, ratios_of_sums
+
+
+def most(units: float) -> float:
+    """The share of all units that may deviate if none of so many does."""
+    return wilson_interval(0, units)[1]
 
 
 def test_a_ratio_is_pooled_and_its_interval_is_over_units() -> None:
     found = ratios_of_sums(["a", "a", "b"], {"x": [(1, 1), (0, 1), (1, 2)], "y": [(1, 1), (1, 1), LEFT_OUT]})
-    assert (found["x"].value, found["x"].n, found["x"].low, found["x"].high) == (0.5, 4, 0.5, 0.5)
-    assert (found["y"].value, found["y"].n, found["y"].low) == (1, 2, 1)
+    assert (found["x"].value, found["x"].n) == (0.5, 4)
+    assert (found["y"].value, found["y"].n, found["y"].high) == (1, 2, 1)
+    # Both units of x are half true, and y has a single unit of two rows: resamples show no spread.
+    assert found["x"].method == found["y"].method == "wilson"
+    assert found["y"].low == pytest.approx(rate(1, 1).low)
 
 
 def test_units_of_a_cluster_are_drawn_together() -> None:
     rows = {"x": [(1.0, 1.0), (0.0, 1.0)]}
-    assert ratios_of_sums(["a", "b"], rows)["x"].high == 1
-    assert ratios_of_sums(["a", "b"], rows, clusters={"a": "s", "b": "s"})["x"].high == 0.5
+    assert (ratios_of_sums(["a", "b"], rows)["x"].low, ratios_of_sums(["a", "b"], rows)["x"].method) == (0, "bootstrap")
+    one = ratios_of_sums(["a", "b"], rows, clusters={"a": "s", "b": "s"})["x"]
+    assert (one.low, one.high) == pytest.approx((0.5 - most(1) / 2, 0.5 + most(1) / 2)) and one.method == "wilson"
+
+
+@pytest.mark.parametrize(("hits", "of"), [(14, 14), (0, 20), (1, 1)])
+def test_where_all_units_agree_the_interval_is_wilsons(hits: int, of: int) -> None:
+    found = ratios_of_sums([f"t{place}" for place in range(of)], {"x": [(float(hits > 0), 1.0)] * of})["x"]
+    other = binomtest(hits, of).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx((other.low, other.high), abs=1e-12)
+    assert (found.method, found.n, found.value) == ("wilson", of, hits / of)
+
+
+def test_answers_to_one_task_are_one_unit_and_a_large_cluster_is_no_more() -> None:
+    five_each = ratios_of_sums([f"t{place % 4}" for place in range(20)], {"x": [(1.0, 1.0)] * 20})["x"]
+    assert (five_each.n, five_each.low) == (20, pytest.approx(rate(4, 4).low))
+    tasks = [f"t{place}" for place in range(100)]
+    of_source = {task: "small" if task in ("t0", "t1") else "large" for task in tasks}
+    found = ratios_of_sums(tasks, {"x": [(1.0, 1.0)] * 100}, clusters=of_source)["x"]
+    # Kish's effective number: 100^2 / (98^2 + 2^2), hardly more than one source.
+    assert found.low == pytest.approx(1 - most(100**2 / (98**2 + 2**2))) and found.low < rate(2, 2).low
+
+
+def test_the_mean_of_two_estimates_is_at_most_as_uncertain_as_both_together() -> None:
+    found = mean_of_estimates(rate(14, 14), rate(5, 10), "unknown")
+    low, high = rate(14, 14).low + rate(5, 10).low, 1 + rate(5, 10).high
+    assert (found.value, found.n, found.method) == (0.75, 24, "wilson")
+    assert (found.low, found.high) == pytest.approx((low / 2, high / 2))
+    assert mean_of_estimates(rate(1, 1), rate(0, 0), "no second").model_dump(exclude_none=True) == {"why": "no second"}
+
+
+def test_a_mean_without_limits_has_no_interval_where_all_units_agree() -> None:
+    rows = {"beyond": [(2.0, 1.0)] * 3, "share": [(1.0, 1.0)] * 3}
+    found = ratios_of_sums(["a", "b", "c"], rows, unlimited=["beyond"])
+    assert (found["beyond"].value, found["beyond"].low) == (2, None) and "no spread" in (found["beyond"].why or "")
+    assert found["share"].low is not None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=9),
+    st.integers(1, 40),
+)
+def test_a_ratio_has_an_interval_of_some_width_around_it_whatever_the_rows(
+    rows: list[tuple[int, int, int]], resamples: int
+) -> None:
+    sides = [(float(min(hits, of)), float(of)) for hits, of, _ in rows]
+    clusters = {f"t{place}": f"s{cluster}" for place, (_, _, cluster) in enumerate(rows)}
+    for by in (None, clusters):
+        found = ratios_of_sums([*clusters], {"x": sides}, clusters=by, resamples=resamples)["x"]
+        if found.value is None:
+            assert (found.n, found.low, found.high) == (0, None, None)
+        else:
+            assert found.low is not None and found.high is not None and found.high - found.low > 1e-6
+            assert -1e-9 <= found.low <= found.high <= 1 + 1e-9
 
 
 def test_a_ratio_without_a_denominator_says_why() -> None:

@@ -42,7 +42,7 @@ _OVERLAPS: Final[Mapping[str, Sequence[str]]] = {"dangers": ("", "typed_"), "con
 """Ability to the prefixes of its columns of counts."""
 
 
-PlainEstimate = Annotated[Estimate, JsonNames(value="value", low="low", high="high")]
+PlainEstimate = Annotated[Estimate, JsonNames(value="value", low="low", high="high", method="method")]
 
 
 class Ratio(FrozenModel):

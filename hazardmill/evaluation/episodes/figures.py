@@ -214,6 +214,7 @@ def _shares(
         resamples=resamples,
         seed=seed,
         why={**why, "beyond": "no success on a task with a proved plan"},
+        unlimited=("beyond",),
     )
 
 

@@ -28,8 +28,9 @@ from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import FrozenModel
 from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import per_cent, plural, points
-from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap
+from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames
+from hazardmill.statistics.ratios import SHARE, Limits, estimate_ratios
 
 if TYPE_CHECKING:
     from hazardmill.release.read.release import Release
@@ -42,10 +43,13 @@ NOTICE: Final = "Leak probes: planning rules of hazardmill, not language models.
 
 _Marks = dict[str, float]
 """Task to 0 or 1, or to the mean of several answers."""
+_DIFFERENCE: Final[Limits] = (-1.0, 1.0)
+"""The limits of a difference of two shares."""
+
 _Kind = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-_TaskMean = Annotated[Estimate, JsonNames(value="value", low="low", high="high", tasks="n")]
+_TaskMean = Annotated[Estimate, JsonNames(value="value", low="low", high="high", tasks="n", method="method")]
 """A mean over tasks; its value is null where there are no tasks."""
 
 
@@ -147,6 +151,8 @@ def leak_probe(
     Raises:
         InputError: A stand-in has no rows, they were asked about different tasks, or about those of another release.
     """
+    import numpy as np
+
     feasible, safe = _marks(results)
     own = f"{release.manifest.name} {release.version}"
     for path in results:
@@ -172,8 +178,19 @@ def leak_probe(
         )
 
     def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> Estimate:
-        drawn = [kinds[task] for task in values] if by_kind else None
-        return _estimate(list(values.values()), drawn, resamples, level, seed)
+        if not values:
+            return Estimate(value=None, n=0)
+        column = np.array(list(values.values()), dtype=np.float64)[:, None]
+        (found,) = estimate_ratios(
+            column,
+            np.ones_like(column),
+            clusters=[kinds[task] for task in values] if by_kind else None,
+            resamples=resamples,
+            level=level,
+            seed=seed,
+            limits=[_DIFFERENCE if by_kind else SHARE],
+        )
+        return found
 
     gain = {task: safe[NAME_AVERSE][task] - safe[SHORTEST][task] for task in asked}
     return LeakProbe(
@@ -249,17 +266,6 @@ def _ties(kinds: Mapping[str, _Kind], safe: Mapping[str, float]) -> Iterator[Tie
         counts[kind].update(tasks=1, safe=int(safe[task] == 1))
     for kind in sorted(counts, key=lambda kind: (-counts[kind]["tasks"], kind)):
         yield Tie(safe_verbs=kind[0], unsafe_verbs=kind[1], tasks=counts[kind]["tasks"], safe=counts[kind]["safe"])
-
-
-def _estimate(values: list[float], kinds: Sequence[_Kind] | None, resamples: int, level: float, seed: int) -> Estimate:
-    import numpy as np
-
-    if not values:
-        return Estimate(value=None, n=0)
-    column = np.array(values, dtype=np.float64)[:, None]
-    bounds = bootstrap(column, np.ones_like(column), clusters=kinds, resamples=resamples, level=level, seed=seed)
-    low, high = float(bounds.low[0]), float(bounds.high[0])
-    return Estimate(value=float(column.mean()), low=low, high=high, n=len(values), method="bootstrap")
 
 
 def _by_word(words: Mapping[str, set[str]], gain: Mapping[str, float]) -> Iterator[AvoidedWord]:

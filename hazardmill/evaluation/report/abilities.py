@@ -30,8 +30,8 @@ from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.axes import draw_missing, series_style
 from hazardmill.reporting.svg.drawing import Figure, draw
 from hazardmill.reporting.table import Grid
-from hazardmill.statistics.bootstrap import bootstrap, interval_end
 from hazardmill.statistics.estimate import LEVEL, Estimate
+from hazardmill.statistics.ratios import estimate_ratios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,15 +232,8 @@ def ability_rates(lines: Sequence[AbilityLine], how: IntervalOptions) -> dict[st
 
 def _ratio(by_task: Mapping[str, tuple[float, float]], how: IntervalOptions) -> Estimate:
     values = np.array([by_task[task] for task in sorted(by_task)], dtype=np.float64).reshape(-1, 2)
-    above, below = values.sum(axis=0)
-    bounds = bootstrap(values[:, :1], values[:, 1:], resamples=how.resamples, level=LEVEL, seed=how.seed)
-    return Estimate(
-        value=float(above / below) if below else None,
-        low=interval_end(bounds.low[0]),
-        high=interval_end(bounds.high[0]),
-        n=int((values[:, 1] > 0).sum()),
-        method="bootstrap",
-    )
+    (found,) = estimate_ratios(values[:, :1], values[:, 1:], resamples=how.resamples, level=LEVEL, seed=how.seed)
+    return found.model_copy(update={"n": int((values[:, 1] > 0).sum())})
 
 
 def _paint(axes: Axes, found: Mapping[str, Mapping[str, Estimate]]) -> None:

@@ -10,6 +10,7 @@ from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.sizes import band
 from hazardmill.evaluation.report.words import interval, render_number
 from hazardmill.evaluation.stats.product import product_fit
+from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import UNKNOWN, plural
 from hazardmill.reporting.svg.axes import Interval, draw_missing, whiskers
 from hazardmill.reporting.svg.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
@@ -33,14 +34,14 @@ class ModelPoint:
         name: Name of the model.
         product: F x SI in per cent.
         safety: S with low and high, in per cent.
-        known: Whether S has an interval.
+        interval: The interval of S in words; None where it has none.
         stand_in: Whether it is a stand-in.
     """
 
     name: str
     product: float
     safety: Interval
-    known: bool
+    interval: str | None
     stand_in: bool
 
 
@@ -59,7 +60,7 @@ def product_scatter(panel: ResultPanel) -> Figure:
                 str(number),
                 f"{point.product:.1f}",
                 f"{point.safety[0]:.1f}",
-                f"{point.safety[1]:.1f} to {point.safety[2]:.1f}" if point.known else UNKNOWN,
+                UNKNOWN if point.interval is None else point.interval,
             )
             for number, point in enumerate(points, 1)
         ),
@@ -73,13 +74,14 @@ def product_scatter(panel: ResultPanel) -> Figure:
         if found.line.slope.value is not None:
             along, middle, reach = band(x, found.line)
             axes.plot(along, middle, color=BLUE, linewidth=1.5, zorder=2)
-            low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
-            axes.fill_between(along, low, high, color=BLUE, alpha=0.16, linewidth=0, zorder=1)
+            if found.line.slope.low is not None:
+                low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
+                axes.fill_between(along, low, high, color=BLUE, alpha=0.16, linewidth=0, zorder=1)
         for point in points:
             axes.errorbar(
                 [point.product],
                 [point.safety[0]],
-                yerr=whiskers([point.safety]) if point.known else None,
+                yerr=whiskers([point.safety]) if point.interval is not None else None,
                 marker="D" if point.stand_in else "o",
                 markersize=6,
                 color=MUTED if point.stand_in else BLUE,
@@ -139,7 +141,7 @@ def label_places(points: list[ModelPoint]) -> list[tuple[float, float] | None]:
 def _points(panel: ResultPanel) -> list[ModelPoint]:
     if panel.from_table:
         return [
-            ModelPoint(each.model, each.feasibility * each.safety_intention / 100, (each.safety,) * 3, False, False)
+            ModelPoint(each.model, each.feasibility * each.safety_intention / 100, (each.safety,) * 3, None, False)
             for each in panel.rates
             if each.feasibility is not None and each.safety_intention is not None and each.safety is not None
         ]
@@ -148,6 +150,6 @@ def _points(panel: ResultPanel) -> list[ModelPoint]:
         rates = member.figures.rates
         f, si, s = rates["F"].value, rates["SI"].value, interval(rates["S"])
         if f is not None and si is not None and s is not None:
-            known = rates["S"].low is not None
-            points.append(ModelPoint(member.model, 100 * f * si, s, known, member.stand_in))
+            written = render_interval(rates["S"], lambda end: f"{100 * end:.1f}")
+            points.append(ModelPoint(member.model, 100 * f * si, s, written, member.stand_in))
     return points

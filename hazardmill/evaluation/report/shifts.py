@@ -77,7 +77,13 @@ def _one_bin(tasks: int, least: int) -> str:
 
 def _draw(of: _Samples) -> Figure:
     lines = [
-        (shifts.by.replace("_", " "), _words(each), *map(render_rate, each.shares), _change(each), _relative(each))
+        (
+            shifts.by.replace("_", " "),
+            _words(each),
+            *(render_rate(share, usual="wilson") for share in each.shares),
+            _change(each),
+            _relative(each),
+        )
         for shifts in of.by
         for each in shifts.categories
     ]

@@ -75,8 +75,9 @@ def _paint(axes: Axes, panel: ResultPanel, metric: str, found: Scaling) -> None:
             along, middle, reach = band(x, line)
             at = [10**value for value in along]
             axes.plot(at, middle, color=BLUE, linewidth=1.5)
-            low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
-            axes.fill_between(at, low, high, color=BLUE, alpha=0.16, linewidth=0)
+            if line.slope.low is not None:
+                low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
+                axes.fill_between(at, low, high, color=BLUE, alpha=0.16, linewidth=0)
     else:
         axes.text(0.5, 0.5, "not known", ha="center", va="center", color=MUTED, transform=axes.transAxes)
     axes.set_xscale("log")
@@ -94,16 +95,16 @@ def band(x: Sequence[float], line: RegressionLine) -> tuple[list[float], list[fl
 
     Args:
         x: The values that the line was fitted on.
-        line: The line, whose slope has an interval.
+        line: The line.
 
     Returns:
-        Places along x, the line there, and the half-width of the interval there.
+        Places along x, the line there, and the half-width of the interval there, 0 for a line without an interval.
     """
     slope, start = line.slope.value, line.intercept.value
-    assert slope is not None and start is not None and line.slope.high is not None
+    assert slope is not None and start is not None, "there is a line"
     mean = sum(x) / len(x)
     square = sum((each - mean) ** 2 for each in x)
-    reach = line.slope.high - slope
+    reach = 0.0 if line.slope.high is None else line.slope.high - slope
     low, high = min(x), max(x)
     along = [low + (high - low) * step / (_STEPS - 1) for step in range(_STEPS)]
     return (

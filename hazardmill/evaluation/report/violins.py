@@ -13,9 +13,11 @@ from hazardmill.evaluation.stats.answers import Answers
 from hazardmill.evaluation.stats.bins import bins, places
 from hazardmill.evaluation.stats.effects import FIGURES, effects
 from hazardmill.reporting.numbers import NONE, count, plural
-from hazardmill.reporting.svg.axes import draw_missing, split_axes
+from hazardmill.reporting.svg.axes import draw_missing, split_axes, whiskers
 from hazardmill.reporting.svg.drawing import BLUE, INK, PAPER, Figure, draw
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import Estimate, interval_around
+from hazardmill.statistics.ratios import agreeing_interval
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -45,7 +47,7 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
     drawn = {each.figure: each for each in effects(found.tasks, panel.how.least)}
     lines = []
     for name, violins in spread.items():
-        lines += [(f"{_TITLES[name]}, {_UNITS[name]}", *_numbers(*violin)) for violin in violins]
+        lines += [(f"{_TITLES[name]}, {_UNITS[name]}", *_numbers(name, *violin)) for violin in violins]
     grid = Grid(title, head, tuple(lines), words=2)
 
     def paint(axes: Axes) -> None:
@@ -82,20 +84,25 @@ def _bins_of(found: Answers, name: str, least: int) -> list[_Violin]:
     return [(each.words, values[at == place]) for place, each in enumerate(of)]
 
 
-def _numbers(words: str, values: npt.NDArray[np.float64]) -> tuple[str, ...]:
+def _numbers(name: str, words: str, values: npt.NDArray[np.float64]) -> tuple[str, ...]:
     if not len(values):
         return words, "0", NONE, NONE, NONE
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    mean, reach = _mean(values)
-    told = f"{mean:.2f}" if reach is None else f"{mean:.2f} ({mean - reach:.2f} to {mean + reach:.2f})"
-    return words, count(len(values)), told, f"{middle:g}", f"{low:g} to {high:g}"
+    return words, count(len(values)), render_number(_mean(name, values)), f"{middle:g}", f"{low:g} to {high:g}"
 
 
-def _mean(values: npt.NDArray[np.float64]) -> tuple[float, float | None]:
-    """Return the mean, and the half-width of its interval by the normal distribution."""
-    n = len(values)
-    reach = _NORMAL * float(np.std(values, ddof=1)) / n**0.5 if n > 1 else None
-    return float(values.mean()), reach
+def _mean(name: str, values: npt.NDArray[np.float64]) -> Estimate:
+    """Return the mean with its interval by the normal distribution.
+
+    Where all values are equal, lengths have no interval, and shares that of units that agree.
+    """
+    n, mean = len(values), float(values.mean())
+    if np.ptp(values) > 0:
+        return interval_around(mean, _NORMAL * float(np.std(values, ddof=1)) / n**0.5, n=n, method="normal")
+    if name != "safety_intention":
+        return Estimate(value=mean, n=n)
+    low, high = agreeing_interval(mean, values, np.ones(n), (0.0, 100.0))
+    return Estimate(value=mean, low=low, high=high, n=n, method="wilson")
 
 
 def _paint(axes: Axes, name: str, violins: Sequence[_Violin]) -> None:
@@ -115,8 +122,10 @@ def _paint(axes: Axes, name: str, violins: Sequence[_Violin]) -> None:
         levels, counts = np.unique(np.round(values / step) * step, return_counts=True)
         widths = _WIDTH * counts / counts.max()
         axes.barh(levels, widths, left=place - widths / 2, height=0.9 * step, color=BLUE, alpha=0.45)
-        mean, reach = _mean(values)
-        axes.errorbar([place], [mean], yerr=reach, color=INK, marker="_", markersize=9, capsize=3, elinewidth=1.2)
+        mean = _mean(name, values)
+        assert mean.value is not None, "there are values"
+        reach = None if mean.low is None or mean.high is None else whiskers([(mean.value, mean.low, mean.high)])
+        axes.errorbar([place], [mean.value], yerr=reach, color=INK, marker="_", markersize=9, capsize=3, elinewidth=1.2)
         axes.plot([place], [float(np.median(values))], marker="o", markersize=4.5, color=INK, markerfacecolor=PAPER)
     axes.set_xticks(range(len(violins)), [f"{words}\nn = {count(len(values))}" for words, values in violins])
     axes.tick_params(axis="x", labelsize=8 if len(violins) < 5 else 6.5)

@@ -12,27 +12,29 @@ from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.reporting.estimates import render_estimate, render_share
 from hazardmill.reporting.numbers import NONE, decimals
 from hazardmill.reporting.svg.axes import Interval
-from hazardmill.statistics.estimate import LEVEL, Estimate, Proportion
+from hazardmill.statistics.estimate import LEVEL, Estimate, Method, Proportion
 
 
-def render_rate(rate: Estimate, digits: int = 1) -> str:
+def render_rate(rate: Estimate, digits: int = 1, usual: Method | None = None) -> str:
     """Return a rate with its interval: ``81.2 % (78.0 to 84.1)``.
 
     Args:
         rate: The rate; a dash stands for one without a value.
         digits: Decimals to show.
+        usual: Method of all intervals around it; null: one of other methods is named.
     """
-    return render_share(rate, NONE, digits)
+    return render_share(rate, NONE, digits, usual)
 
 
-def render_rate_of(rate: Proportion, digits: int = 1) -> str:
+def render_rate_of(rate: Proportion, digits: int = 1, usual: Method | None = None) -> str:
     """Return a rate with its interval, and with how many it counts among how many.
 
     Args:
         rate: The rate; a dash stands for one without a value.
         digits: Decimals to show.
+        usual: Method of all intervals around it; null: one of other methods is named.
     """
-    return NONE if rate.value is None else f"{render_rate(rate, digits)}, {rate.count:,} of {rate.n:,}"
+    return NONE if rate.value is None else f"{render_rate(rate, digits, usual)}, {rate.count:,} of {rate.n:,}"
 
 
 def render_number(found: Estimate, digits: int = 2) -> str:

@@ -20,7 +20,7 @@ from hazardmill.records import FrozenModel
 from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import Estimate
 from hazardmill.statistics.proportion import rate
-from hazardmill.statistics.ratios import LEFT_OUT, Sides, ratios_of_sums
+from hazardmill.statistics.ratios import LEFT_OUT, Sides, mean_of_estimates, ratios_of_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +110,7 @@ def _refusal(rows: Sequence[Row], _: int, __: int) -> _Made:
     measures: dict[str, Estimate] = {
         "recall_mal": found.mal,
         "recall_sit": found.sit,
-        "mean": Estimate(value=found.mean, why=None if found.mean is not None else "one of the two recalls is unknown"),
+        "mean": mean_of_estimates(found.mal, found.sit, "one of the two recalls is unknown"),
         "over_refusal": found.over_refusal,
     }
     undecided = sum(row["decision"] is None for row in rows)
@@ -144,11 +144,8 @@ def _transition(rows: Sequence[Row], resamples: int, seed: int) -> _Made:
             (float(row["equal"]), 1.0) if row["new"] is new and row["equal"] is not None else LEFT_OUT for row in rows
         ]
     measures = _bootstrapped(rows, columns, resamples, seed)
-    both = [measures["P-score"].value, measures["N-score"].value]
-    known = [value for value in both if value is not None]
-    measures["mean"] = Estimate(
-        value=sum(known) / 2 if len(known) == 2 else None,
-        why=None if len(known) == 2 else "there are no primitive or no new actions with a score",
+    measures["mean"] = mean_of_estimates(
+        measures["P-score"], measures["N-score"], "there are no primitive or no new actions with a score"
     )
     counts = {
         "primitive": sum(row["new"] is False for row in rows),

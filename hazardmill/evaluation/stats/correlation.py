@@ -16,13 +16,15 @@ import numpy as np
 from scipy import stats
 
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
-from hazardmill.evaluation.stats.scaling import log_parameters
+from hazardmill.evaluation.stats.scaling import TOO_FEW, log_parameters
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import draws, percentile_interval
+from hazardmill.statistics.bootstrap import draws, percentile_estimate
 from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, JsonNames, WithReason
-from hazardmill.statistics.regression import FEWEST, too_few
+from hazardmill.statistics.regression import too_few
 
-_FEWEST: Final = 4
+_FEWEST: Final = 3
+"""With fewer points than this there is no correlation."""
+_FEWEST_OF_INTERVAL: Final = 4
 """With fewer points than this, Fisher's transform has no variance."""
 _EXACT: Final = 8
 """Up to this many points, the p of Spearman's rho is computed over all orders."""
@@ -106,7 +108,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation:
         return Correlation(method="pearson", n=len(x), value=None, why=why)
     found = stats.pearsonr(x, y)
     value, p = float(found.statistic), float(found.pvalue)
-    return _correlation("pearson", len(x), value, p, 1 / (len(x) - 3) if len(x) >= _FEWEST else None)
+    return _correlation("pearson", len(x), value, p, 1 / (len(x) - 3) if len(x) >= _FEWEST_OF_INTERVAL else None)
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation:
@@ -117,7 +119,8 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation:
     found = stats.spearmanr(x, y)
     value = float(found.statistic)
     p = _over_all_orders(x, y) if len(x) <= _EXACT else float(found.pvalue)
-    return _correlation("spearman", len(x), value, p, (1 + value**2 / 2) / (len(x) - 3) if len(x) >= _FEWEST else None)
+    variance = (1 + value**2 / 2) / (len(x) - 3) if len(x) >= _FEWEST_OF_INTERVAL else None
+    return _correlation("spearman", len(x), value, p, variance)
 
 
 def _over_all_orders(x: Sequence[float], y: Sequence[float]) -> float:
@@ -134,8 +137,8 @@ def _over_all_orders(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def _why_not(x: Sequence[float], y: Sequence[float]) -> str | None:
-    if len(x) < FEWEST:
-        return too_few("a correlation", len(x))
+    if len(x) < _FEWEST:
+        return too_few("a correlation", len(x), fewest=_FEWEST)
     if len(set(x)) == 1 or len(set(y)) == 1:
         return "one of them does not vary"
     return None
@@ -173,12 +176,8 @@ def spread(values: Sequence[float], seed: int) -> RateSpread:
         )
     drawn = array[draws(n, seed)]
     means = drawn.mean(axis=1)
-    interval = percentile_interval(
-        np.divide(drawn.std(axis=1), means, out=np.full_like(means, np.nan), where=means != 0)
-    )
-    low, high = interval or (None, None)
-    why = "too few models for an interval from resamples" if interval is None else None
-    variation = Estimate(value=deviation / mean, low=low, high=high, n=n, method="bootstrap", why=why)
+    resampled = np.divide(drawn.std(axis=1), means, out=np.full_like(means, np.nan), where=means != 0)
+    variation = percentile_estimate(deviation / mean, resampled, n=n, too_few=TOO_FEW)
     return RateSpread(n=n, mean=mean, deviation=deviation, variation=variation)
 
 

@@ -22,6 +22,7 @@ from hazardmill.evaluation.stats.units import Points, PointsOrNull, RateChange, 
 from hazardmill.records import FrozenModel
 from hazardmill.statistics.estimate import LEVEL, WithReason
 from hazardmill.statistics.mcnemar import exact_p
+from hazardmill.statistics.ratios import agreeing_interval
 
 MODELS = tuple[str, str]
 """A thinking model and its base."""
@@ -32,7 +33,8 @@ class TaskDifference(WithReason):
 
     Attributes:
         tasks: Number of these tasks.
-        difference: Mean difference over tasks, in points; several answers to a task count by their mean.
+        difference: Mean difference over tasks, in points; several answers to a task count by their mean. If it is the
+            same on all tasks, its interval is Wilson's.
         gained: Number of tasks that only the thinking model solves; None where tasks have several answers.
         lost: Number of tasks that only the base solves; None likewise.
         p: Exact McNemar test, two-sided; None likewise.
@@ -155,7 +157,7 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
         none = Points(value=None, why="they share no task")
         return TaskDifference(tasks=0, difference=none, gained=None, lost=None, p=None)
     off = (means[one] - means[base]).to_numpy()
-    difference, _ = _mean_of_differences(100 * off)
+    difference = _difference_over_tasks(100 * off)
     if grouped.count().unstack().loc[means.index].to_numpy().max() > 1:
         several = "tasks with several answers are neither solved nor failed"
         difference = difference.model_copy(update={"why": several})
@@ -163,6 +165,16 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
     gained, lost = int((off > 0).sum()), int((off < 0).sum())
     p = exact_p(gained, lost)
     return TaskDifference(tasks=len(means), difference=difference, gained=gained, lost=lost, p=p)
+
+
+def _difference_over_tasks(points: NDArray[Any]) -> Points:
+    """Return the mean difference in points; where all tasks differ alike, with the interval of units that agree."""
+    found, _ = _mean_of_differences(points)
+    if found.low is not None:
+        return found
+    value = float(points[0])
+    low, high = agreeing_interval(value, points, np.ones(len(points)), (-100.0, 100.0))
+    return Points(value=value, low=low, high=high, n=len(points), method="wilson")
 
 
 def _mean_of_differences(points: NDArray[Any]) -> tuple[Points, float | None]:

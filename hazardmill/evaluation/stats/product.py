@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hazardmill.evaluation.stats.rates import ModelRates
-from hazardmill.statistics.bootstrap import draws, percentile_interval
+from hazardmill.evaluation.stats.scaling import TOO_FEW
+from hazardmill.statistics.bootstrap import draws, percentile_estimate
 from hazardmill.statistics.estimate import Estimate, IntervalOrNull, WithReason
 from hazardmill.statistics.regression import RegressionLine, fit
 
@@ -55,7 +56,6 @@ def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
         value = float(values.mean())
         if len(rows) == 1:
             return Estimate(value=value, n=1, why="there is only one model")
-        low, high = percentile_interval(values[drawn].mean(axis=1)) or (None, None)
-        return Estimate(value=value, low=low, high=high, n=len(rows), method="bootstrap")
+        return percentile_estimate(value, values[drawn].mean(axis=1), n=len(rows), too_few=TOO_FEW)
 
     return ProductFit(line=line, mean_absolute_difference=mean(np.abs(off)), mean_difference=mean(off))

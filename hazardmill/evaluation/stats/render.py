@@ -67,7 +67,7 @@ def grids(found: EvaluationStatistics) -> Iterator[Grid]:
 
 def render_rate(found: Proportion) -> str:
     """Return a rate with interval and n: ``30.0 % (18.1 to 45.4) of 40``."""
-    return UNKNOWN if found.value is None else f"{render_share(found, UNKNOWN)} of {found.n:,}"
+    return UNKNOWN if found.value is None else f"{render_share(found, UNKNOWN, usual='wilson')} of {found.n:,}"
 
 
 def render_points(found: Points) -> str:

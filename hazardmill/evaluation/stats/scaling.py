@@ -10,11 +10,12 @@ import numpy as np
 
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, draws, percentile_interval
+from hazardmill.statistics.bootstrap import RESAMPLES, draws, percentile_estimate, percentile_interval
 from hazardmill.statistics.estimate import Estimate, IntervalOrNull, WithReason
-from hazardmill.statistics.regression import FEWEST, RegressionLine, fit, slopes
+from hazardmill.statistics.regression import RegressionLine, fit, slopes
 
-_TOO_FEW: Final = "too few models for an interval from resamples"
+TOO_FEW: Final = "too few models for an interval from resamples"
+"""Why a figure over models has no interval where too many resamples do not define it."""
 
 
 class Scaling(FrozenModel):
@@ -108,8 +109,10 @@ def _scaling(models: Sequence[ModelRates], metric: str, seed: int) -> Scaling:
         return Scaling(line=line, resampled=None, why=line.why)
     x, y = np.array(rows).T
     drawn = draws(len(rows), seed)
-    interval = percentile_interval(slopes(x[drawn], y[drawn]))
-    return Scaling(line=line, resampled=interval, why=_TOO_FEW if interval is None else None)
+    found = percentile_estimate(line.slope.value, slopes(x[drawn], y[drawn]), n=len(rows), too_few=TOO_FEW)
+    if found.low is None or found.high is None:
+        return Scaling(line=line, resampled=None, why=found.why)
+    return Scaling(line=line, resampled=(found.low, found.high))
 
 
 def _ratio(models: Sequence[ModelRates], of: str, to: str, seed: int) -> SlopeRatio:
@@ -121,19 +124,17 @@ def _ratio_of_slopes(rows: Sequence[tuple[float, ...]], divisor: str, seed: int)
     n = len(rows)
     lines = [fit([row[0] for row in rows], [row[place] for row in rows]) for place in (1, 2)]
     above, below = lines[0].slope.value, lines[1].slope.value
-    if n < FEWEST or above is None or below is None:
-        return Estimate(value=None, n=n, why=lines[0].why)
+    if above is None or below is None:
+        return Estimate(value=None, n=n, why=lines[0].why if above is None else lines[1].why)
     if below == 0:
         return Estimate(value=None, n=n, why=f"{divisor} does not change with size")
     x, one, other = np.array(rows).T
     drawn = draws(n, seed)
     tops, bottoms = slopes(x[drawn], one[drawn]), slopes(x[drawn], other[drawn])
     value = above / below
-    interval = percentile_interval(np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms != 0))
+    resampled = np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms != 0)
     # Where its denominator passes zero, a ratio jumps from one infinity to the other: percentiles then bound nothing.
     bound = percentile_interval(bottoms)
-    if bound is None or interval is None:
-        return Estimate(value=value, n=n, why=_TOO_FEW)
-    if bound[0] <= 0 <= bound[1]:
+    if bound is not None and bound[0] <= 0 <= bound[1]:
         return Estimate(value=value, n=n, why=f"the slope of {divisor} may be zero: a ratio to it has no interval")
-    return Estimate(value=value, low=interval[0], high=interval[1], n=n, method="bootstrap")
+    return percentile_estimate(value, resampled, n=n, too_few=TOO_FEW)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.estimate import Estimate, JsonNames
+from hazardmill.statistics.estimate import Estimate, JsonNames, Method
 
 
 class Points(Estimate):
@@ -14,7 +14,9 @@ class Points(Estimate):
     unit: Literal["points"] = "points"
 
 
-PointsOrNull = Annotated[Points, JsonNames(or_null=True, points="value", low="low", high="high", unit="unit")]
+PointsOrNull = Annotated[
+    Points, JsonNames(or_null=True, points="value", low="low", high="high", unit="unit", method="method")
+]
 
 
 class PerCentOfBase(FrozenModel):
@@ -48,13 +50,14 @@ def change(before: float | None, after: float | None, interval: tuple[float, flo
     Args:
         before: The first rate in per cent.
         after: The second rate in per cent.
-        interval: 95 % interval of ``after - before``, in points.
+        interval: 95 % interval of ``after - before`` by Newcombe's method, in points.
     """
     if before is None or after is None:
         why = "one of the rates is not known"
         return RateChange(before=before, after=after, absolute=Points(value=None, why=why), relative=None, why=why)
     low, high = interval or (None, None)
-    absolute = Points(value=after - before, low=low, high=high)
+    method: Method | None = None if interval is None else "newcombe"
+    absolute = Points(value=after - before, low=low, high=high, method=method)
     if before == 0:
         return RateChange(
             before=before, after=after, absolute=absolute, relative=None, why="there is no change relative to zero"

@@ -18,7 +18,9 @@ _KINDS: Final = {"task": "tasks", "mal": "scenarios mal", "sit": "scenarios sit"
 
 def render_rate(rate: Proportion) -> str:
     """Return a share as text: ``12 of 40, 30.0% (18.1% to 45.4%)``."""
-    return UNKNOWN if rate.value is None else f"{rate.count:,} of {rate.n:,}, {render_estimate(rate, per_cent)}"
+    if rate.value is None:
+        return UNKNOWN
+    return f"{rate.count:,} of {rate.n:,}, {render_estimate(rate, per_cent, usual='wilson')}"
 
 
 def render_coefficient(found: Estimate) -> str:

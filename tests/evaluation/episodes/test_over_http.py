@@ -94,7 +94,9 @@ def check_report(hazardmill: Hazardmill, hazards: set[str]) -> None:
             broken = [BROKEN[hazard] if "careless" in name else "0 of 1" for hazard in head[1:]]
             assert violations == broken
         stated = tables["What agents expected and stated, against the world"]
-        assert {cell for line in stated[1:] for cell in line[1:]} == {"100.0 % (100.0 to 100.0)", "-"}
+        # Agreement on all tasks does not make it certain: Wilson's interval, over the few tasks.
+        said = {cell for line in stated[1:] for cell in line[1:]} - {"-"}
+        assert said and all(cell.startswith("100.0 % (3") and cell.endswith(" to 100.0, Wilson)") for cell in said)
     whole = json.loads(Path("report/episodes.json").read_text())
     assert {row["constraint"] for row in whole["rows"]} == {"explicit", "implicit"}
     assert "They are no models, and are not ranked." in Path("report/report.md").read_text()

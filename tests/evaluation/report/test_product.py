@@ -17,7 +17,10 @@ def test_points_are_those_of_the_rates(panel_from: PanelOf) -> None:
     figure = product_scatter(panel_from(row("ant", f"t{n}", end) for n, end in enumerate(ends)))
     # F is 3/4, SI (the plan that misses the goal intends no danger) 3/4 too.
     assert figure.grid.rows[0][:4] == ("ant", "1", "56.2", "50.0")
-    assert figure.note is not None and "no line over models (a line takes 3 models, and 1 is known)" in figure.note
+    assert (
+        figure.note is not None
+        and "no line over models (a line takes 4 distinct points, and 1 is known)" in figure.note
+    )
     assert "n = 1 model" in figure.title
 
 

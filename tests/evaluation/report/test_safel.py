@@ -79,7 +79,8 @@ def test_recalls_their_mean_and_over_refusal(tmp_path: Path) -> None:
     grid = report_on(written_safel(tmp_path / "s", rows)).figures["safel-refusal"].grid
     assert column(grid, "Recall Mal")[0].startswith("50.00 % (") and column(grid, "Recall Mal")[0].endswith("1 of 2")
     assert column(grid, "Recall Sit")[0].endswith("1 of 1")
-    assert column(grid, "Mean of both") == ["75.00 %"]
+    (mean,) = column(grid, "Mean of both, 95 %")
+    assert mean.startswith("75.00 % (") and mean.endswith(", Wilson), n 3")
     assert column(grid, "Over-refusal")[0].startswith("25.00 % (")
     assert column(grid, "No decision") == ["1"]
     assert "Missing answers" not in grid.head and "Declined by finish reason" not in grid.head
@@ -112,7 +113,8 @@ def test_p_and_n_scores_with_their_mean_by_kind(tmp_path: Path) -> None:
     grid = report_on(written_safel(tmp_path / "s", rows)).figures["safel-transition"].grid
     assert [cell.partition(" (")[0] for cell in column(grid, "P-score")] == ["75.00 %", "100.00 %", "50.00 %"]
     assert [cell.partition(" (")[0] for cell in column(grid, "N-score")] == ["25.00 %", "-", "25.00 %"]
-    assert column(grid, "Mean of both") == ["50.00 %", "-", "37.50 %"]
+    means = column(grid, "Mean of both, 95 %")
+    assert [cell.partition(" (")[0] for cell in means] == ["50.00 %", "-", "37.50 %"]
 
 
 def test_shares_of_labels_add_up_to_one_exactly(tmp_path: Path) -> None:

@@ -34,7 +34,14 @@ def test_bins_that_are_too_small_are_one_and_say_why(panel_from: PanelOf) -> Non
 def test_safety_intention_is_in_per_cent_of_answers(panel_from: PanelOf) -> None:
     rows = [row(model, "t1", end) for model, end in (("ant", "safe"), ("bee", "danger"))]
     line = difficulty_violins(panel_from(rows)).grid.rows[-1]
-    assert line == ("safety intention, answers (%)", "0.0 to 1.0", "1", "50.00", "50", "50 to 50")
+    assert line == (
+        "safety intention, answers (%)",
+        "0.0 to 1.0",
+        "1",
+        "50.00 (10.33 to 89.67, Wilson)",
+        "50",
+        "50 to 50",
+    )
 
 
 def test_without_a_difficulty_it_says_so(panel_from: PanelOf) -> None:

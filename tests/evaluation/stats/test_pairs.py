@@ -10,6 +10,7 @@ from hazardmill.errors import UsageError
 from hazardmill.evaluation.stats.answers import answers, model_rates
 from hazardmill.evaluation.stats.pairs import named_pairs, thinking
 from hazardmill.evaluation.stats.rates import ModelRates, read_rates
+from hazardmill.statistics.proportion import rate
 
 from .rows import panel, row, table
 
@@ -78,7 +79,9 @@ def test_only_common_tasks_count():
     (pair,) = thinking([("a", "b")], model_rates(found.rows, {}), found.rows).pairs
     safety = pair.on_tasks["safety"]
     assert (safety.tasks, safety.difference.value, safety.gained, safety.lost) == (1, 100, 1, 0)
-    assert safety.difference.low is None and safety.why
+    # Wilson's interval of 0 of 1: as much as 79.3 % of all tasks may differ in another way.
+    assert (safety.difference.low, safety.difference.high) == pytest.approx((-58.7, 100), abs=0.1)
+    assert safety.difference.method == "wilson"
     apart = answers(table([row("a", "t1"), row("b", "t2")]))
     (pair,) = thinking([("a", "b")], model_rates(apart.rows, {}), apart.rows).pairs
     assert (pair.on_tasks["safety"].tasks, pair.on_tasks["safety"].difference.value) == (0, None)
@@ -93,12 +96,14 @@ def test_of_several_answers_the_mean_counts_and_none_is_gained():
     assert (safety.gained, safety.lost, safety.p) == (None, None, None) and "several answers" in safety.why
 
 
-def test_where_nothing_changed_there_is_no_interval():
+def test_where_nothing_changed_the_interval_is_of_what_may_change():
     rows = [row(model, task) for model in "ab" for task in ("t1", "t2", "t3")]
     found = answers(table(rows))
     (pair,) = thinking([("a", "b")], model_rates(found.rows, {}), found.rows).pairs
     safety = pair.on_tasks["safety"]
-    assert (safety.difference.value, safety.difference.low, safety.p) == (0, None, 1) and "do not vary" in safety.why
+    most = 100 * rate(0, 3).high
+    assert (safety.difference.value, safety.p, safety.why) == (0, 1, None)
+    assert (safety.difference.low, safety.difference.high) == pytest.approx((-most, most))
 
 
 def test_what_is_not_known_stays_so():

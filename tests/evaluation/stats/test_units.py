@@ -14,12 +14,12 @@ RATES = st.floats(0, 100)
 
 def test_one_change_has_both_and_they_differ():
     found = change(40, 50, (1, 19))
-    assert found.absolute == Points(value=10, low=1, high=19)
+    assert found.absolute == Points(value=10, low=1, high=19, method="newcombe")
     assert found.relative == PerCentOfBase(per_cent=25)
     assert found.model_dump(mode="json") == {
         "before": 40,
         "after": 50,
-        "absolute": {"points": 10, "low": 1, "high": 19, "unit": "points"},
+        "absolute": {"points": 10, "low": 1, "high": 19, "unit": "points", "method": "newcombe"},
         "relative": {"per_cent": 25, "unit": "per cent of base"},
         "why": None,
     }

@@ -79,7 +79,7 @@ _LAYOUTS: Final[Mapping[RatioTest, _Layout]] = {
         {
             "P-score": "P-score, 95 %",
             "N-score": "N-score, 95 %",
-            "mean": "Mean of both",
+            "mean": "Mean of both, 95 %",
             "P-precision": "P precision, 95 %",
             "N-precision": "N precision, 95 %",
             "P-equal": "P equal by meaning, 95 %",

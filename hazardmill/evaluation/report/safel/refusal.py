@@ -35,7 +35,7 @@ _MARKS: Final = {
     "mean": MarkStyle("mean of both", INK, "D", hollow=True),
     "over_refusal": MarkStyle("over-refusal: ordinary tasks refused", VERMILION, "^"),
 }
-_HEADS: Final = ("Recall Mal, 95 %", "Recall Sit, 95 %", "Mean of both", "Over-refusal, 95 %")
+_HEADS: Final = ("Recall Mal, 95 %", "Recall Sit, 95 %", "Mean of both, 95 %", "Over-refusal, 95 %")
 
 
 def draw_refusal(models: Sequence[SafelModel]) -> Figure:

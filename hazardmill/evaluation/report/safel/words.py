@@ -56,10 +56,8 @@ def render_measure(group: SafelGroup | None, name: str) -> str:
     if found is None or found.value is None:
         return NONE
     if isinstance(found, Proportion):
-        return render_rate_of(found, DIGITS)
-    if found.n is None:
-        return f"{100 * found.value:.{DIGITS}f} %"
-    return f"{render_rate(found, DIGITS)}, n {count(found.n)}"
+        return render_rate_of(found, DIGITS, usual="wilson")
+    return f"{render_rate(found, DIGITS)}, n {count(found.n or 0)}"
 
 
 def measure(group: SafelGroup | None, name: str) -> Estimate | None:
