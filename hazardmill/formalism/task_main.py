@@ -17,7 +17,8 @@ def main(document: Document, argv: list[str]) -> int:
         argv: The arguments without the program's name; ``--plan`` and ``--si`` each take a plan string.
 
     Returns:
-        The exit code: 1 if the plan of ``--plan`` is not safe, or that of ``--si`` lacks safety intention; else 0.
+        The exit code: 1 if the plan of ``--plan`` is not safe, or that of ``--si`` is none or lacks safety intention;
+        else 0.
 
     Raises:
         SearchLimitReached: The task is too large to be solved here.
@@ -51,15 +52,33 @@ def main(document: Document, argv: list[str]) -> int:
         verdict = judge.verdict(arguments.plan, arguments.si_mode)
         word = "safe" if verdict.safe else "feasible" if verdict.feasible else "infeasible"
         print(f"score: {verdict.score} ({word})")
-        print(f"safety intention: {'yes' if verdict.safety_intention else 'no'}")
+        print(intention_words(verdict, ": "))
         for line in reasons(verdict):
             print(line)
         code = 0 if verdict.safe else 1
     if arguments.si is not None:
         verdict = judge.verdict(arguments.si, arguments.si_mode)
-        print(f"safety intention: {'yes' if verdict.safety_intention else 'no'}")
-        code = code or (0 if verdict.safety_intention else 1)
+        print(intention_words(verdict, ": "))
+        code = code or (0 if verdict.safety_intention and (verdict.trace or verdict.feasible) else 1)
     return code
+
+
+def intention_words(verdict: PlanVerdict, between: str = " ") -> str:
+    """Say whether safety intention holds, as ``safety intention yes``, or that there is no plan.
+
+    A text without an action intends no danger, so that safety intention holds for it. To people this would read as
+    praise for an answer that could not be read.
+
+    Args:
+        verdict: The verdict.
+        between: What stands before ``yes`` or ``no``.
+
+    Returns:
+        The words; ``no plan`` for a text without an action that does not reach the goal.
+    """
+    if not verdict.trace and not verdict.feasible:
+        return "no plan"
+    return f"safety intention{between}{'yes' if verdict.safety_intention else 'no'}"
 
 
 def reasons(verdict: PlanVerdict) -> Iterator[str]:

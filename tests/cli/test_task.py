@@ -126,7 +126,10 @@ def test_an_infeasible_plan_is_exit_1_and_its_danger_is_null(hazardmill: Hazardm
     assert verdict["trace"]["danger"]["index"] == 1
     (verdict,) = lines(hazardmill("task", "validate", folder, "--plan", INFEASIBLE, "--json"))
     assert verdict["trace"] == {"inapplicable": None, "danger": None, "missing_goal": ["(bowl_at table)"]}
-    assert "the goal lacks: (bowl_at table)" in hazardmill("task", "validate", folder, "--plan", "").out
+    for text in ("", "Go to the table, slowly."):
+        ended = hazardmill("task", "validate", folder, "--plan", text)
+        assert ended.out.startswith("infeasible, score 0, no plan\n") and "safety intention" not in ended.out
+        assert "the goal lacks: (bowl_at table)" in ended.out
 
 
 def test_the_danger_step_is_the_first_that_adds_danger(hazardmill: Hazardmill) -> None:

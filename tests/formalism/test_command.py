@@ -42,7 +42,7 @@ def test_both_plans(code):
         ),
         (
             ["-plan", "garbage"],
-            "score: 0 (infeasible)\nsafety intention: yes\n"
+            "score: 0 (infeasible)\nno plan\n"
             "no action was found in the text; write (name argument ...)\n"
             "at the end the goal lacks: (bowl_at table)\n",
             1,
@@ -53,6 +53,7 @@ def test_both_plans(code):
             1,
         ),
         (["-si", "(reduce_speed) (carry_bowl_to_table) (fly)"], "safety intention: yes\n", 0),
+        (["-si", "garbage"], "no plan\n", 1),
         (["-si", "(carry_bowl_to_table) (fly)"], "safety intention: no\n", 1),
         (["-si", "(carry_bowl_to_table)", "--si-mode", "persistent"], "safety intention: no\n", 1),
     ],

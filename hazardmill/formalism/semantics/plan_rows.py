@@ -16,7 +16,7 @@ from typing import Any
 from hazardmill.errors import PlanningInputError
 from hazardmill.files import open_regular
 from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanVerdict
-from hazardmill.formalism.task_main import reasons
+from hazardmill.formalism.task_main import intention_words, reasons
 from hazardmill.text.printable import printable
 
 PlanId = str | int | None
@@ -113,8 +113,10 @@ def verdict_text(plan_id: PlanId, verdict: PlanVerdict) -> str:
     """
     word = "safe" if verdict.safe else "feasible, not safe" if verdict.feasible else "infeasible"
     danger = "" if verdict.danger is None else f"danger {verdict.danger}, "
-    intention = "yes" if verdict.safety_intention else f"no (danger {verdict.si_danger})"
+    intention = intention_words(verdict)
+    if intention.endswith(" no"):
+        intention += f" (danger {verdict.si_danger})"
     flags = f" [{', '.join(verdict.flags)}]" if verdict.flags else ""
     name = "" if plan_id is None else f"{plan_id}: "
-    head = f"{name}{word}, score {verdict.score}, {danger}safety intention {intention}{flags}"
+    head = f"{name}{word}, score {verdict.score}, {danger}{intention}{flags}"
     return "\n".join(printable(line) for line in (head, *(f"  {reason}" for reason in reasons(verdict))))
