@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.report.abilities import ability_radar, read_abilities
@@ -28,9 +29,18 @@ from hazardmill.evaluation.report.sizes import scaling_panels
 from hazardmill.evaluation.report.violins import difficulty_violins
 from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
 from hazardmill.hazards.sheets import ScriptDecision
+from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import count, plural, share
 from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.statistics.bootstrap import RESAMPLES
+
+SECTIONS: Final = {
+    "What came of the answers": ("outcomes", "losses"),
+    "Over models": ("scaling", "product", "abilities"),
+    "Easy and hard tasks": ("difficulty", "shifts", "easy-hard"),
+    "Distractors and harmless twins": ("redundancy", "caution"),
+}
+"""Titles of the sections on plans and abilities, with the names of their figures."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,20 @@ class EvaluationReport:
     safel: SafelSection | None = None
     safety: SafetySection | None = None
     episodes: EpisodesSection | None = None
+
+    @property
+    def sections(self) -> dict[str, tuple[Figure, ...]]:
+        """Titles of the sections of ``SECTIONS``, with their figures that have data; those without any are left out."""
+        drawn = {
+            title: tuple(self.figures[name] for name in names if self.figures[name].lacks is None)
+            for title, names in SECTIONS.items()
+        }
+        return {title: figures for title, figures in drawn.items() if figures}
+
+    @property
+    def missing(self) -> tuple[Figure, ...]:
+        """Figures without data: they are named with what they lack, and not shown."""
+        return tuple(figure for figure in self.figures.values() if figure.lacks is not None)
 
 
 def gather(
@@ -143,7 +167,7 @@ def _headline(panel: ResultPanel) -> tuple[tuple[str, str], ...]:
         return ((count(len(panel.rates)), "models in a table of rates"), ("0", "answers"))
     answers = sum(member.judged for member in panel.members)
     tiles = [
-        (count(len(panel.models)), "language model" if len(panel.models) == 1 else "language models"),
+        (count(len(panel.models)), _name_compared(panel)),
         (count(panel.tasks), "tasks with a safe plan"),
         (count(answers), "answers on them"),
     ]
@@ -151,12 +175,21 @@ def _headline(panel: ResultPanel) -> tuple[tuple[str, str], ...]:
         tiles.insert(
             1, (count(len(panel.stand_ins)), f"{'stand-in' if len(panel.stand_ins) == 1 else 'stand-ins'} ({RULES})")
         )
-    known = [value for member in panel.models if (value := member.figures.rates["S"].value) is not None]
+    known = [rate for member in panel.models if (rate := member.figures.rates["S"]).value is not None]
     if known:
-        tiles.append(
-            (share(max(known)) if len(known) > 1 else share(known[0]), "safe, the best" if len(known) > 1 else "safe")
-        )
+        best = max(known, key=lambda rate: rate.value or 0.0)
+        interval = render_interval(best, lambda end: f"{100 * end:.1f}")
+        words = "safe, the best" if len(known) > 1 else "safe"
+        tiles.append((share(best.value), f"{words} (95 % interval {interval})"))
     return tuple(tiles)
+
+
+def _name_compared(panel: ResultPanel) -> str:
+    """Return what the members are, as far as it is known: models that were asked, or files that may be by anybody."""
+    one = len(panel.models) == 1
+    if all(any(run.prompt_hash is not None for run in member.runs) for member in panel.models):
+        return "language model" if one else "language models"
+    return "model or file of plans" if one else "models or files of plans"
 
 
 def _notes(panel: ResultPanel) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
@@ -19,14 +18,6 @@ from hazardmill.evaluation.report.samples import FailureSample
 from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid, grid_markdown
 from hazardmill.reporting.table import Grid
 
-SECTIONS: Final = {
-    "What came of the answers": ("outcomes", "losses"),
-    "Over models": ("scaling", "product"),
-    "Easy and hard tasks": ("difficulty", "shifts", "easy-hard"),
-    "Redundancy": ("redundancy",),
-    "Abilities and over-caution": ("abilities", "caution"),
-}
-
 
 def render_markdown(it: EvaluationReport) -> tuple[str, dict[str, str]]:
     """Return the report as Markdown, and its figures.
@@ -38,7 +29,7 @@ def render_markdown(it: EvaluationReport) -> tuple[str, dict[str, str]]:
         The text, and the path of each figure, relative to the text, to its SVG.
     """
     text = "\n\n".join(_blocks(it)) + "\n"
-    return text, figure_files(it.figures.values())
+    return text, figure_files(figure for figure in it.figures.values() if figure.lacks is None)
 
 
 def _blocks(it: EvaluationReport) -> Iterator[str]:
@@ -55,10 +46,9 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
         yield "\n".join(f"- {escape_markdown(note)}" for note in it.notes)
     yield "## Leaderboard"
     yield from blocks(it.panel, it.safety, it.episodes)
-    for title, names_of in SECTIONS.items():
+    for title, figures in it.sections.items():
         yield f"## {title}"
-        for name in names_of:
-            yield figure_markdown(it.figures[name])
+        yield from map(figure_markdown, figures)
     if it.safel is not None:
         yield from _safel(it.safel)
     if it.safety is not None:
@@ -70,6 +60,9 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
         yield "No answer fails." if it.panel.members else "There are no answers."
     for sample in it.samples:
         yield from _sample(sample)
+    if it.missing:
+        yield "## Figures without data"
+        yield "\n".join(f"- {escape_markdown(f'{each.title}: {each.lacks}')}" for each in it.missing)
 
 
 def _safel(section: SafelSection) -> Iterator[str]:

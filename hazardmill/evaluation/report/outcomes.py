@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 OUTCOMES: Final = {"safe": GREEN, "unsafe": VERMILION, "infeasible": ORANGE, "refused": PURPLE, "empty": GRID}
 """Each answer has one of these outcomes; with their colours."""
 
+_HEADS: Final = {
+    "F": "F, 95 %",
+    "S": "S, 95 %",
+    "SP": "SP, 95 %",
+    "SI_nonempty": "SI with an action, 95 %",
+    "SI": "SI of all, 95 %",
+}
+
 _ROW: Final = 0.5
 
 _MISSING: Final = "no result rows of tasks that have a safe plan: name folders that `hazardmill evaluate` has written"
@@ -34,14 +42,14 @@ def outcome_bars(panel: ResultPanel) -> Figure:
     counted = outcomes(panel)
     grid = Grid(
         title,
-        ("Model", "Answers", "Tasks", *map(str.capitalize, OUTCOMES), "F, 95 %", "S, 95 %", "SP, 95 %", "SI, 95 %"),
+        ("Model", "Answers", "Tasks", *map(str.capitalize, OUTCOMES), *_HEADS.values()),
         tuple(
             (
                 label_model(member.model),
                 count(member.judged),
                 count(len(member.tasks)),
                 *(share_of(counted[member.model][name], member.judged) for name in OUTCOMES),
-                *(render_rate(member.figures.rates[name]) for name in ("F", "S", "SP", "SI")),
+                *(render_rate(member.figures.rates[name]) for name in _HEADS),
             )
             for member in members
         ),
@@ -56,7 +64,7 @@ def outcome_bars(panel: ResultPanel) -> Figure:
                 width = 100 * counted[member.model][name] / member.judged if member.judged else 0.0
                 axes.barh(place, width, left=start, color=colour, height=0.46, edgecolor=PAPER, linewidth=0.5)
                 start += width
-        _marks(axes, members, "SI", 0.0, {"marker": "D", "markersize": 7, "markerfacecolor": PAPER})
+        _marks(axes, members, "SI_nonempty", 0.0, {"marker": "D", "markersize": 7, "markerfacecolor": PAPER})
         _marks(axes, members, "S", -0.33, {"marker": "|", "markersize": 7})
         _marks(axes, members, "F", 0.33, {"marker": "|", "markersize": 7})
         axes.set_yticks(range(len(members)), [_row_name(member) for member in members])
@@ -70,10 +78,10 @@ def outcome_bars(panel: ResultPanel) -> Figure:
     said = "; ".join(
         f"{label_model(member.model)}, n {member.judged}: "
         + ", ".join(f"{share_of(counted[member.model][name], member.judged)} {name}" for name in OUTCOMES)
-        + f", safety intention {render_rate(member.figures.rates['SI'])}"
+        + f", safety intention of answers with an action {render_rate(member.figures.rates['SI_nonempty'])}"
         for member in members
     )
-    notes = ["An empty answer has no action and does not decline. SI counts all answers."]
+    notes = ["An empty answer has no action and does not decline. SI on the bar is of answers with an action."]
     if panel.stand_ins:
         notes.append(f"Stand-ins ({RULES}) are below the models, and left out of figures over models.")
     height = 1.4 + _ROW * len(members)
@@ -129,6 +137,6 @@ def _legend(axes: Axes) -> None:
 
     parts: list[Any] = [Patch(facecolor=colour, label=name) for name, colour in OUTCOMES.items()]
     parts.append(
-        Line2D([], [], linestyle="none", marker="D", color=INK, markerfacecolor=PAPER, label="SI, safety intention")
+        Line2D([], [], linestyle="none", marker="D", color=INK, markerfacecolor=PAPER, label="SI, with an action")
     )
     axes.legend(handles=parts, loc="lower left", bbox_to_anchor=(0, 1), ncols=6, borderaxespad=0.2, columnspacing=1.2)

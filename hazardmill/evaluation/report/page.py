@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,26 @@ from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.safel.section import TITLE as SAFEL_TITLE
 from hazardmill.evaluation.report.safety.section import TITLE as SAFETY_TITLE
 from hazardmill.reporting.html import environment
+from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import LEVEL
 
 _OWN: Final = Path(__file__).resolve().parent / "templates"
+
+
+def _stack_intervals(board: Grid) -> Grid:
+    """Return the leaderboard with intervals and their methods on lines below the rates, so that it fits a page."""
+
+    def stack(cell: str) -> str:
+        for separator in (" (", "), ", ", "):
+            cell = cell.replace(separator, "\n")
+        return cell.removesuffix(")")
+
+    return replace(
+        board,
+        title=f"{board.title}; below each rate: its {100 * LEVEL:.0f} % interval",
+        head=tuple(name.partition(",")[0] for name in board.head),
+        rows=tuple((*row[: board.words], *map(stack, row[board.words :])) for row in board.rows),
+    )
 
 
 def render_page(it: EvaluationReport) -> str:
@@ -22,8 +41,7 @@ def render_page(it: EvaluationReport) -> str:
     templates = environment(_OWN)
     return templates.get_template("evaluation.html.j2").render(
         it=it,
-        figures=it.figures,
-        boards=leaderboard_grids(it.panel),
+        boards=[_stack_intervals(board) for board in leaderboard_grids(it.panel)],
         origin=origin_grid(it.panel),
         board_notes=notes(it.panel),
         stand_ins=[label_model(member.model) for member in it.panel.stand_ins],

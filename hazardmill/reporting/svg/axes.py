@@ -58,7 +58,7 @@ def draw_missing(name: str, title: str, why: str, grid: Grid) -> Figure:
         grid: The numbers behind the figure, as far as there are any.
     """
     drawn = draw_empty(name, title, textwrap.fill(why, _LINE), grid)
-    return drawn.model_copy(update={"alt": " ".join(drawn.alt.split())})
+    return drawn.model_copy(update={"alt": " ".join(drawn.alt.split()), "lacks": why})
 
 
 def whiskers(found: Sequence[Interval]) -> list[list[float]]:

@@ -96,6 +96,7 @@ class Figure(FrozenModel):
         grid: The numbers behind the figure.
         note: What the figure leaves out, or what is not known; null if there is nothing to add.
         wide: Whether it takes the whole width of a page.
+        lacks: What is missing that the figure would be drawn from; null for a figure that has data.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Figure(FrozenModel):
     grid: Grid
     note: str | None = None
     wide: bool = False
+    lacks: str | None = None
 
     @property
     def standalone(self) -> str:

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.evaluation.report.leaderboard import leaderboard, leaderboard_json, leaderboard_markdown
+from hazardmill.evaluation.report.leaderboard import (
+    leaderboard,
+    leaderboard_grids,
+    leaderboard_json,
+    leaderboard_markdown,
+)
 from hazardmill.evaluation.report.load import read
 from hazardmill.evaluation.report.model_results import panel_of
 
@@ -13,11 +18,38 @@ from .conftest import HOW, PanelOf
 from .evaluations import HOSTILE, MANIFEST, PROMPT, STAND_IN, crowd, facts, row, written
 
 
-def test_models_are_ranked_by_s_and_equals_share_a_rank(panel_from: PanelOf) -> None:
-    ends = {"ant": ["safe", "goal"], "bee": ["safe", "safe"], "cat": ["danger", "safe"], "dog": ["goal", "goal"]}
+def test_models_are_ranked_by_s_then_by_si_and_equals_share_a_rank(panel_from: PanelOf) -> None:
+    ends = {
+        "ant": ["safe", "goal"],
+        "bee": ["safe", "safe"],
+        "cat": ["danger", "safe"],
+        "dog": ["goal", "safe"],
+        "eel": ["goal", "goal"],
+        "fox": ["refusal", "grammar"],
+    }
     rows = [row(model, f"t{n}", end) for model, of in ends.items() for n, end in enumerate(of)]
     ranks = {each["model"]: each["rank"] for each in leaderboard(panel_from(rows))["rows"]}
-    assert ranks == {"bee": 1, "ant": 2, "cat": 2, "dog": 4}
+    # S of ant, cat and dog is 1/2; a plan of cat intends the danger. Fox has no plan that could intend anything.
+    assert ranks == {"bee": 1, "ant": 2, "dog": 2, "cat": 4, "eel": 5, "fox": 6}
+
+
+def test_si_is_shown_of_answers_with_an_action_and_both_are_in_the_data(panel_from: PanelOf) -> None:
+    ends = {"ant": ["safe", "danger", "grammar", "empty"], "fox": ["refusal", "grammar", "empty", "no_plan_claimed"]}
+    rows = [row(model, f"t{n}", end) for model, of in ends.items() for n, end in enumerate(of)]
+    panel = panel_from(rows)
+    found = {each["model"]: each for each in leaderboard(panel)["rows"]}
+    assert [(each["SI"]["count"], each["SI"]["among"]) for each in found.values()] == [(3, 4), (4, 4)]
+    assert [(each["SI_nonempty"]["count"], each["SI_nonempty"]["among"]) for each in found.values()] == [(1, 2), (0, 0)]
+    (grid,) = leaderboard_grids(panel)
+    shown = [line[grid.head.index("SI with an action, 95 %")] for line in grid.rows]
+    assert shown[0].startswith("50.0 % (") and shown[1] == "-"
+
+
+def test_pass_k_has_a_column_if_a_model_answered_several_times(panel_from: PanelOf) -> None:
+    once = [row("ant", "t1")]
+    assert not [head for grid in leaderboard_grids(panel_from(once)) for head in grid.head if "pass^k" in head]
+    (grid,) = leaderboard_grids(panel_from([*once, row("ant", "t1", sample=1)]))
+    assert "pass^k of S, 95 %" in grid.head
 
 
 def test_stand_ins_are_labelled_and_never_ranked(panel_from: PanelOf) -> None:

@@ -19,7 +19,7 @@ def test_figures_are_in_the_words_and_the_numbers(panel_from: PanelOf) -> None:
     assert "ant, n 8: 25.0 % safe, 12.5 % unsafe, 25.0 % infeasible, 12.5 % refused, 25.0 % empty" in figure.alt
     (line,) = figure.grid.rows
     assert line[:8] == ("ant", "8", "8", "25.0 %", "12.5 %", "25.0 %", "12.5 %", "25.0 %")
-    assert [cell.split(" (")[0] for cell in line[8:]] == ["37.5 %", "25.0 %", "66.7 %", "87.5 %"]
+    assert [cell.split(" (")[0] for cell in line[8:]] == ["37.5 %", "25.0 %", "66.7 %", "80.0 %", "87.5 %"]
     assert all(" to " in cell for cell in line[8:])
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import os
 import re
 import subprocess
@@ -12,9 +13,9 @@ from xml.etree import ElementTree
 import pytest
 from report.pages import Tables, markdown_tables
 
-from hazardmill.evaluation.report.contents import EvaluationReport, gather
+from hazardmill.evaluation.report.contents import SECTIONS, EvaluationReport, gather
 from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
-from hazardmill.evaluation.report.markdown import SECTIONS, render_markdown
+from hazardmill.evaluation.report.markdown import render_markdown
 from hazardmill.evaluation.report.page import render_page
 from hazardmill.evaluation.report.safel.section import safel_json
 from tests.figures_once import figures_drawn
@@ -144,6 +145,13 @@ def test_a_figure_without_data_says_what_is_missing(empty: EvaluationReport) -> 
     assert "evaluate run --twins" in said["caution"]
     assert all("n = " in figure.title for figure in empty.figures.values())
     page = render_page(empty)
+    text, files = render_markdown(empty)
+    assert "<svg" not in page and files == {} and "report-figures" not in text
+    assert "What came of the answers</h2>" not in page and "## Over models" not in text
+    for figure in empty.figures.values():
+        assert figure.lacks is not None and html.escape(figure.title, quote=False) in page
+        assert html.escape(figure.lacks, quote=False) in page.replace("&#39;", "'")
+    assert "## Figures without data" in text and "evaluate run --twins" in text
     assert "There are no answers." not in page and "No answer fails." in page
     assert "1 answer on tasks that are proved to have no safe plan" in page
 
@@ -157,7 +165,21 @@ def test_a_table_of_rates_is_enough_for_the_figures_over_models(tmp_path: Path) 
     assert "n = 3 models" in contents.figures["scaling"].title
     assert [line[0] for line in contents.figures["product"].grid.rows] == ["a", "b", "c"]
     page = render_page(contents)
+    assert contents.figures["outcomes"].lacks and contents.figures["outcomes"].svg not in page
     assert "nothing is ranked" in page and "There are no answers." in page and "models in a table of rates" in page
+
+
+def test_what_is_compared_is_called_what_it_is(tmp_path: Path) -> None:
+    rows = [row(model, "t1") for model in ("ant", "bee")]
+    asked = gather([written(tmp_path / "asked", rows)], None, None, HOW)
+    assert asked.headline[0] == ("2", "language models")
+    scored = written(
+        tmp_path / "scored", [{**each, "run": "r2"} for each in rows], decided_by={}, plans_sha256="5" * 64
+    )
+    assert gather([scored], None, None, HOW).headline[0] == ("2", "models or files of plans")
+    assert gather([written(tmp_path / "one", rows[:1], decided_by={})], None, None, HOW).headline[0][1] == (
+        "model or file of plans"
+    )
 
 
 def test_sizes_of_models_without_results_are_told(tmp_path: Path) -> None:
@@ -194,9 +216,14 @@ def test_texts_of_models_mean_nothing_anywhere(hostile: EvaluationReport) -> Non
 def test_the_tables_of_page_and_markdown_say_the_same(whole: EvaluationReport) -> None:
     on_page = Tables(render_page(whole)).found
     in_text = markdown_tables(render_markdown(whole)[0])
-    (title,) = [name for name in on_page if name.startswith("Leaderboard on 240 tasks")]
-    assert in_text[title] == on_page[title]
-    assert [line[0] for line in on_page[title][1:]] == ["1", "2", "3", "4", "5", "-"]
+    (title,) = [name for name in in_text if name.startswith("Leaderboard on 240 tasks")]
+    # On the page, an interval stands below its rate, and no brackets are needed.
+    below = "; below each rate: its 95 % interval"
+    head, *lines = on_page.pop(f"{title}{below}")
+    assert head == [name.removesuffix(", 95 %") for name in in_text[title][0]]
+    plain = [[[re.sub("[(),]", "", cell) for cell in line] for line in rows] for rows in (lines, in_text[title][1:])]
+    assert plain[0] == plain[1]
+    assert [line[0] for line in lines] == ["1", "2", "3", "4", "5", "-"]
     for figure in whole.figures.values():
         assert len(on_page[figure.title]) == len(figure.grid.rows) + 1
 

@@ -34,7 +34,25 @@ BOXES = """
 COLOURS = """
 () => [...new Set([...document.querySelectorAll('figure svg text')].map(text => getComputedStyle(text).fill))]
 """
-FIGURES = {"whole": 14, "hostile": 14, "stand-ins": 10}
+BOARD = """
+() => [...document.querySelectorAll('.board')].map(board => {
+    const out = [...board.querySelectorAll('th, td, caption')].filter(cell => {
+        const box = cell.getBoundingClientRect();
+        return box.width > 0 && (box.left < -1 || box.right > document.documentElement.clientWidth + 1);
+    });
+    const words = cell => [...cell.childNodes].filter(node => node.textContent.trim()).map(node => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return range.getBoundingClientRect();
+    });
+    const beside = [...board.querySelectorAll('td.figure')].map(words).filter(
+        ([rate, ...below]) => below.some(box => box.top < rate.bottom - 2 || box.height > 1.9 * rate.height)
+    );
+    return [board.scrollWidth <= board.clientWidth, out.map(cell => cell.textContent), beside.length,
+            board.querySelectorAll('.below').length];
+})
+"""
+FIGURES = {"whole": 14, "hostile": 9, "stand-ins": 3}
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +64,18 @@ def pages(drawn_anew: None, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         written(folder / "h", scored({name: answers})),
         written_safel(folder / "hs", of_every_test([name, f"{name}{name}"]), test="goal", missing=123_456),
     ]
+    # Two answers per task give a column of pass^k; models that agree on all tasks have Wilson's intervals.
+    models = ("provider/model-with-a-long-name-405b-instruct-2507", "bee", "never-answers")
+    several = [
+        row(model, f"t{task}", outcome, sample=sample)
+        for model, outcome in zip(models, ("safe", "danger", "grammar"), strict=True)
+        for task in range(14)
+        for sample in (0, 1)
+    ]
     contents = {
         "whole": gather([everything(folder / "r")], sizes(folder / "sizes.csv"), None, HOW),
         "hostile": gather(hostile, None, None, HOW),
+        "several": gather([written(folder / "v", several)], None, None, HOW),
         "stand-ins": gather([written(folder / "s", [row(STAND_IN, "t1", "danger")])], None, None, HOW),
     }
     for name, each in contents.items():
@@ -75,6 +102,21 @@ def test_figures_are_seen_whole_and_nothing_is_complained_of(
             tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth") is True
     assert complaints == []
+    tab.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (760, "light")])
+@pytest.mark.parametrize("kind", ["whole", "hostile", "several"])
+def test_the_leaderboard_fits_its_page_with_intervals_below_the_rates(
+    kind: str, width: int, scheme: Literal["light", "dark"], pages: dict[str, Path], browser: Browser
+) -> None:
+    tab, _ = opened(browser, pages[kind], width, scheme)
+    boards = tab.evaluate(BOARD)
+    assert boards
+    for fits, outside, beside, below in boards:
+        assert fits and outside == [] and beside == 0 and below > 5
+    # The name of each rate is seen: in the head of the table, or above the rate.
+    assert tab.locator(".board thead").first.is_visible() is (width == 1280)
     tab.close()
 
 
