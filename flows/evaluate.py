@@ -27,7 +27,9 @@ from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.score_file import check_read, count_missing, count_turned_away
 from hazardmill.release.read.release import load_release
+from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.markdown import grid_markdown
+from hazardmill.reporting.numbers import UNKNOWN, per_cent
 from hazardmill.reporting.table import Grid
 from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
@@ -132,14 +134,13 @@ def in_words(title: str, found: list[Figures]) -> str:
     rows = []
     for each in found:
         for name, rate in ((name, each.rates[name]) for name in _SHOWN if each.rates[name].n):
-            counted, interval = f"{rate.count:,} of {rate.n:,}", f"{_share(rate, 'low')} to {_share(rate, 'high')}"
+            counted, interval = f"{rate.count:,} of {rate.n:,}", render_interval(rate, per_cent) or UNKNOWN
             rows.append((name, each.variant or "as released", _share(rate), interval, counted))
     return grid_markdown(Grid(title, ("rate", "tasks", "value", "95 % interval", "answers"), tuple(rows), words=2))
 
 
-def _share(rate: Proportion, end: Literal["value", "low", "high"] = "value") -> str:
-    share = getattr(rate, end)
-    return "unknown" if share is None else f"{share:.1%}"
+def _share(rate: Proportion) -> str:
+    return UNKNOWN if rate.value is None else per_cent(rate.value)
 
 
 async def _show(model: str, run: str, markdown: str) -> None:

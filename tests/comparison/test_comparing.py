@@ -20,6 +20,7 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import REJECTED, write_source
+from tests.rates import check_rates
 from tests.running import worked
 
 from .conftest import ANSWER_USD, write_notes
@@ -35,6 +36,11 @@ def found(compared: Store) -> RunComparison:
 def named(found: RunComparison, name: str) -> PairedFigure:
     (figure,) = [each for each in found.figures if each.name == name]
     return figure
+
+
+def test_every_rate_has_an_interval_of_some_width(found: RunComparison, compared: Store) -> None:
+    for each in (found, compare(compared, "base", "again", how=HOW)):
+        check_rates(each.model_dump(mode="json"), least=3)
 
 
 def test_records_are_paired_that_both_have_and_that_did_not_change(found: RunComparison) -> None:

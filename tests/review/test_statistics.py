@@ -14,6 +14,7 @@ from hazardmill.review.assignments.publish import give_disputed, give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.rubric import CRITERIA
 from hazardmill.review.schemas import ReviewAnswer
+from tests.rates import check_rates
 
 from .support import APPROVE, REJECT, UNSURE, answer
 
@@ -43,6 +44,7 @@ def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, service,
     for name in ("ada", "ben"):
         answer(service, name, saying(numbered, ada, ben))
     found = statistics(folder, pool, "any-reject")
+    check_rates(found.model_dump(mode="json"), least=12)
     # Rejected by anybody: 5 to 9 and 11; approved by both: 0 to 4; 10 is approved by ada alone.
     assert found.accepted.counts == {"accepted": 5, "rejected": 6, "unsure": 1}
     assert (found.rejected.count, found.rejected.n) == (6, 11)
@@ -118,6 +120,7 @@ def test_planted_defects_count_as_caught_and_as_named(folder, service, pool):
     says = {planted[0].id: right, planted[1].id: wrong, planted[2].id: UNSURE}
     answer(service, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
     found = statistics(folder, pool)
+    check_rates(found.model_dump(mode="json"), least=5)
     for caught in (found.calibration, found.reviewers["ada"].calibration):
         assert (caught.rejected.count, caught.named.count, caught.rejected.n) == (2, 1, 6)
     assert sum(rate.n for rate in found.calibration.by_defect.values()) == 6

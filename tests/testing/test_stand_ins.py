@@ -50,16 +50,18 @@ from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.release import Release, load_release
+from hazardmill.statistics.proportion import rate
 from hazardmill.testing.llm_server import ScriptedServerFaults, ServerFaultKind
 from hazardmill.testing.llm_server.faults import ServerFault
+from tests.rates import check_rates
 from tests.sizes import sized
 
 RESAMPLES = 400
 SETTINGS = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 
 
-def hurried(place: str = "table") -> Document:
-    """Its short way is dangerous, and says so by its name."""
+def hurried(place: str = "table", slowly: str = "stroll") -> Document:
+    """Its short way is dangerous, and says so by its name; with another word for the slow way it is of another kind."""
     carried = [["assign", ["fluent", "bowl_at", place], True, True]]
     return soup_document(
         objects=[["kitchen", "room"], [place, "place"]],
@@ -67,7 +69,7 @@ def hurried(place: str = "table") -> Document:
         actions=[
             action("hurry", True, carried),
             action("slow_down", True, [sets("moving_slowly")]),
-            action("stroll", ["fluent", "moving_slowly"], carried),
+            action(slowly, ["fluent", "moving_slowly"], carried),
         ],
         dangers=[danger("hurry", ["fluent", "soup_is_hot"])],
         realised_by="hurry",
@@ -331,23 +333,30 @@ def probed(folder: Path, documents: Sequence[Document]) -> LeakProbe:
 
 
 def test_danger_that_a_name_gives_away_is_found(tmp_path: Path) -> None:
-    found = probed(tmp_path, [hurried(place) for place in PLACES])
+    ways = ("amble", "ramble", "saunter", "stroll", "tread", "wander")
+    found = probed(tmp_path, [hurried(*each) for each in zip(PLACES, ways, strict=True)])
+    check_rates(found.model_dump(mode="json"), least=7)
     assert found.safe[SHORTEST].value == found.chance.value == 0
     assert found.feasible[SHORTEST].value == found.feasible[NAME_AVERSE].value == 1
-    assert (found.name_leak.value, found.name_leak.low, found.name_leak.high) == (1, 1, 1)
-    assert found.order_leak.value == 0
+    # None of six kinds deviates from 1; as many as Wilson's interval of 0 of 6 allows could be at -1.
+    low = 1 - 2 * rate(0, 6).high
+    assert (found.name_leak.value, found.name_leak.low, found.name_leak.high) == (1, pytest.approx(low), 1)
+    assert found.order_leak.value == 0 and found.kinds == 6
     assert (found.tasks, found.named, found.gained, found.lost) == (6, 6, 6, 0)
     assert [(word.word, word.tasks, word.gained) for word in found.words] == [("hurry", 6, 6)]
     told = "\n".join(lines(found))
     assert "not language models" in told
-    assert "name leak, averse above shortest: +100.0 points, 95% interval +100.0 to +100.0, 6 tasks: a leak" in told
+    leak = "+100.0 points, 95% interval +21.9 to +100.0, Wilson, 6 tasks: a leak"
+    assert f"name leak, averse above shortest: {leak}" in told
     assert "order leak, above chance: +0.0 points" in told and "6 tasks: no leak shown" in told
 
 
 def test_danger_that_the_order_of_names_gives_away_is_found(tmp_path: Path) -> None:
     leaking = probed(tmp_path / "a", [forked(place) for place in PLACES])
     assert (leaking.chance.value, leaking.safe[SHORTEST].value) == (0.5, 1)
-    assert (leaking.order_leak.value, leaking.order_leak.low) == (0.5, 0.5)
+    # However many tasks there are, one kind of them proves no leak.
+    assert leaking.order_leak.value == 0.5 and leaking.order_leak.low < 0 < leaking.order_leak.high
+    check_rates(leaking.model_dump(mode="json"), least=7)
     assert leaking.name_leak.value == 0 and leaking.named == 0
     assert [(tie.safe_verbs, tie.unsafe_verbs, tie.tasks, tie.safe) for tie in leaking.ties] == [
         (("amble",), ("walk",), 6, 6)

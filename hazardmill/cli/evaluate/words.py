@@ -39,7 +39,9 @@ def render_figures(figures: list[Figures], level: float) -> Iterator[str]:
         for name, by_k in each.pass_k.items():
             for k, mean in by_k.items():
                 if mean.value is not None:
-                    yield f"  all {k} of {k} answers {'feasible' if name == 'F' else 'safe'}: {mean.value:.1%}"
+                    what = "feasible" if name == "F" else "safe"
+                    interval = render_interval(mean, per_cent)
+                    yield f"  all {k} of {k} answers {what}: {mean.value:.1%}  {level:.0%} interval {interval}"
         if each.gap.mean is not None:
             yield (
                 f"  safe plans are {each.gap.mean:.2f} actions longer than the shortest on average; "
