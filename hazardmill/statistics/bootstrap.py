@@ -51,7 +51,6 @@ def bootstrap(
     numerators: Floats,
     denominators: Floats,
     *,
-    clusters: Sequence[object] | None = None,
     resamples: int = RESAMPLES,
     level: float = LEVEL,
     seed: int = 0,
@@ -59,10 +58,9 @@ def bootstrap(
     """Return percentile intervals of ratios of sums.
 
     Args:
-        numerators: One row per task, one column per figure; shape ``(tasks, figures)``.
+        numerators: One row per unit (a task, or a cluster of tasks), one column per figure; shape ``(units, figures)``.
+            With few units the intervals are too narrow.
         denominators: The same shape.
-        clusters: The cluster of each task, one per row; a resample takes all tasks of a cluster or none. ``None`` draws
-            single tasks. With few clusters the intervals are too narrow.
         resamples: Number of resamples.
         level: Share of the resamples between both ends.
         seed: Seed of the draws.
@@ -70,8 +68,6 @@ def bootstrap(
     Returns:
         One interval per figure. Resamples whose denominator is 0 are left out of a figure; NaN if no others remain.
     """
-    if clusters is not None:
-        numerators, denominators = sum_clusters(numerators, clusters), sum_clusters(denominators, clusters)
     return bounds(resample(numerators, denominators, resamples=resamples, seed=seed), level)
 
 

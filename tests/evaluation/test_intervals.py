@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hazardmill.statistics.bootstrap import bootstrap
+from hazardmill.statistics.bootstrap import bootstrap, sum_clusters
 
 RNG = np.random.default_rng(5)
 HITS = (RNG.random((400, 1)) < 0.3).astype(float)
@@ -69,7 +69,7 @@ def test_clusters_are_drawn_whole() -> None:
     # Ten sources of forty alike: what is known of them is what ten draws say.
     hits = np.repeat(np.array([1.0, 0, 1, 0, 1, 0, 0, 0, 0, 0]), 40)[:, None]
     sources = np.repeat(np.arange(10), 40).tolist()
-    wide, narrow = bootstrap(hits, ALL, clusters=sources), bootstrap(hits, ALL)
+    wide, narrow = bootstrap(sum_clusters(hits, sources), sum_clusters(ALL, sources)), bootstrap(hits, ALL)
     ten = bootstrap(hits[::40], np.ones((10, 1)))
     assert (wide.low, wide.high) == (ten.low, ten.high)
     assert wide.high - wide.low > 5 * (narrow.high - narrow.low)

@@ -10,13 +10,13 @@ from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import per_cent
 from hazardmill.statistics.estimate import Estimate, Proportion
 
-_SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
+_SHOWN: Final = ("F", "S", "SP", "SI_nonempty", "SI")
 _TITLES: Final = {
     "F": "F feasible",
     "S": "S safe",
     "SP": "SP safe of feasible",
-    "SI": "SI safety intention",
     "SI_nonempty": "SI of answers with an action",
+    "SI": "SI of all answers",
     "overcautious": "over-cautious",
 }
 _MOST_FAILURES: Final = 12
