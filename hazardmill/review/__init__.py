@@ -18,6 +18,7 @@ task_view.py   everything that a reviewer is shown of one task
 scenario_view.py  everything that a reviewer is shown of one scenario
 hazard_task_view.py  everything that a reviewer is shown of one hazard task
 item_view.py   opening any of these
+drawing/       how an item is drawn on a page
 schemas.py     what the review app takes and returns
 service.py     the only way in for the review app, which keeps reviewers blind
 app/           the web app

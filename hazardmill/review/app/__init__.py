@@ -3,7 +3,7 @@
     keys.py, tokens.py           secrets, in a folder that git ignores
     sessions.py                  signed cookies, and tokens against forged forms
     throttle.py, middleware.py   what is refused before any page is asked for
-    steps.py, presenter.py       a task as the page shows it
+    presenter.py                 a sheet as the page shows it; hazardmill.review.drawing draws its item
     rubric_page.py               the rubric as a page
     auth.py, pages.py            who may come in; the pages
     factory.py, connections.py, serve.py  the app, and how it is served

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -12,8 +11,7 @@ from typing import Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
@@ -22,14 +20,16 @@ from starlette.types import Lifespan, Scope
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, InputError
+from hazardmill.reporting.html import environment
 from hazardmill.review.app.auth import Doors, SignInFirst
 from hazardmill.review.app.middleware import HEADERS, BodyLimit, SecurityHeaders
 from hazardmill.review.app.pages import STATUS, router
+from hazardmill.review.drawing.layout import STATIC, TEMPLATES
 from hazardmill.review.schemas import ReviewRefusal
-from hazardmill.text.printable import STEERING, printable
+from hazardmill.text.printable import printable
 
 _HERE: Final = Path(__file__).resolve().parent
-_UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
+_STATIC: Final = {"/static": _HERE / "static", "/item": STATIC}
 _MESSAGES: Final = {
     403: "This form was not sent from a page of your session. Go back to the task and send it again.",
     404: "There is no such page.",
@@ -57,7 +57,8 @@ def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastA
     app.state.doors = doors
     app.state.templates = _templates()
     app.include_router(router)
-    app.mount("/static", _Static(directory=_HERE / "static"))
+    for address, folder in _STATIC.items():
+        app.mount(address, _Static(directory=folder))
     # From the inside out: the last one added sees a request first.
     app.add_middleware(BodyLimit)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(doors.rules.hosts), www_redirect=False)
@@ -72,30 +73,18 @@ def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastA
 
 
 def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        finalize=_write_out_steering,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(version=__version__, static=_static)
-    return environment
-
-
-def _write_out_steering(value: object) -> object:
-    """Escape characters in text that would steer a reader's screen; what is HTML already is left alone."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return _UNSEEN.sub(lambda found: printable(found[0]), value)
+    # The environment is that of the last app; nobody else has one of this folder.
+    templates = environment(_HERE / "templates", TEMPLATES)
+    templates.globals.update(version=__version__, static=_static)
+    return templates
 
 
 @cache
 def _static(name: str) -> str:
     """Return the address of a static file, which changes with its content."""
-    digest = hashlib.sha256((_HERE / "static" / name).read_bytes()).hexdigest()[:12]
-    return f"/static/{name}?v={digest}"
+    address = next(address for address, folder in _STATIC.items() if (folder / name).exists())
+    digest = hashlib.sha256((_STATIC[address] / name).read_bytes()).hexdigest()[:12]
+    return f"{address}/{name}?v={digest}"
 
 
 class _Static(StaticFiles):

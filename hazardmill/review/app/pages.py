@@ -18,8 +18,8 @@ from hazardmill.review.app.auth import Form, Guest, Sent, Signed, SignInRefused,
 from hazardmill.review.app.presenter import SAID, view
 from hazardmill.review.app.rubric_page import rubric_html
 from hazardmill.review.app.sessions import LIFETIME_S, BrowserSession
-from hazardmill.review.app.steps import view_plan
 from hazardmill.review.decisions.append_log import first_problem
+from hazardmill.review.drawing.steps import view_plan
 from hazardmill.review.rubric import ReviewVerdict
 from hazardmill.review.schemas import Mine, ReviewAnswer, ReviewRefusal, ReviewSheet, UnblindedItem
 
@@ -232,13 +232,12 @@ def _sheet_page(
         reasons, note = sent.texts("reasons"), sent.text("note")
     else:
         reasons, note = (mine.reasons, mine.note) if mine is not None else ((), "")
-    it = view(sheet)
     return _page(
         request,
-        it.template,
+        "item.html.j2",
         guest,
         status=status,
-        it=it,
+        it=view(sheet),
         notice=notice,
         reasons=reasons,
         note=note,

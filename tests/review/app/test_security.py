@@ -86,7 +86,9 @@ def assert_harmless(page: str) -> None:
     found = Found()
     found.feed(page)
     assert not found.inline, found.inline
-    assert all(source and re.fullmatch(r"/static/(htmx\.min|app)\.js\?v=\w+", source) for source in found.scripts)
+    assert all(
+        source and re.fullmatch(r"/(static/(htmx\.min|app)|item/item)\.js\?v=\w+", source) for source in found.scripts
+    )
     assert all(place.startswith(("/", "#")) and not place.startswith("//") for place in found.loaded), found.loaded
     assert "\u202e" not in page
 

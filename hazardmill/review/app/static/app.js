@@ -1,4 +1,4 @@
-// Keys, stepping, tabs, cards, and what is kept while a task is open. Without it the pages work, only slower.
+// Keys, cards, and what is kept while a task is open; item.js comes before it. Without it the pages work, only slower.
 "use strict";
 
 (() => {
@@ -15,9 +15,6 @@
 
   let shown = 0; // When the task appeared on the screen.
   let clock = null; // Time measured for the open task.
-  let row = 0;
-
-  document.documentElement.classList.add("scripted");
 
   // --- What is kept of an open task: time, ticked reasons, note ---
 
@@ -62,80 +59,15 @@
 
   function arrive() {
     shown = performance.now();
-    row = 0;
     clock = null;
     if ($("main.task")) {
       recall();
       tally();
-      align();
-      openTab($("[role=tab]"));
-      go(Number(dangerRow()) || 0);
+      drawing.begin();
     }
     const boxes = $("#single-keys");
     if (boxes) boxes.checked = singleKeys();
     setTimeout(() => { document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1); }, WAIT_MS);
-  }
-
-  // Equal steps stand side by side; only the template knows how many rows there are.
-  function align() {
-    const plans = $(".plans[data-rows]");
-    if (plans.classList.contains("one") || plans.dataset.rows === "0") return;
-    plans.style.setProperty("--rows", plans.dataset.rows);
-    plans.classList.toggle("aligned", matchMedia("(min-width: 40.01rem)").matches);
-  }
-
-  // --- Stepping ---
-
-  const dangerRow = () => $(".plans[data-rows]").dataset.danger;
-
-  function go(to) {
-    const plans = $(".plans[data-rows]");
-    if (!plans) return;
-    row = Math.max(0, Math.min(Number(plans.dataset.rows), to));
-    for (const step of $$("[data-row]", plans)) {
-      if (Number(step.dataset.row) === row) step.setAttribute("aria-current", "step");
-      else step.removeAttribute("aria-current");
-    }
-    for (const states of $$(".states")) {
-      const lists = $$("[data-row]", states);
-      const last = lists.filter((list) => Number(list.dataset.row) <= row).pop();
-      for (const list of lists) {
-        list.hidden = list !== last;
-      }
-      // A list that has to be scrolled must be reachable by keyboard.
-      if (states.scrollHeight > states.clientHeight) states.tabIndex = 0;
-      else states.removeAttribute("tabindex");
-    }
-    const where = $$("[aria-current] .to", plans).map((step) => step.dataset.where);
-    const steps = [...new Set(where)].join(" and ");
-    $(".stepper output").textContent = row === 0 ? "At the start" : `After ${steps}`;
-  }
-
-  // A step that was asked for is also scrolled into view, unlike the one at which a page opens.
-  function step(to) {
-    go(to);
-    $(".plans[data-rows] [aria-current]")?.scrollIntoView({ block: "nearest" });
-  }
-
-  const GO = { first: () => step(0), back: () => step(row - 1), on: () => step(row + 1), last: () => step(Infinity) };
-
-  // --- Tabs ---
-
-  function openTab(tab) {
-    for (const each of $$("[role=tab]")) {
-      const open = each === tab;
-      each.setAttribute("aria-selected", String(open));
-      each.tabIndex = open ? 0 : -1;
-      $(`#${each.getAttribute("aria-controls")}`).hidden = !open;
-    }
-  }
-
-  function nextTab() {
-    const tabs = $$("[role=tab]");
-    const next = tabs[(tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true") + 1) % tabs.length];
-    openTab(next);
-    next.focus({ preventScroll: true });
-    $("[role=tablist]").scrollIntoView({ block: "start" });
   }
 
   // The record comes last beside the plans, and is often longer than the space for it.
@@ -214,7 +146,7 @@
 
   // --- Keys ---
 
-  const typing = (target) => target.closest("textarea, select, input:not([type=checkbox])") !== null;
+  const { nextTab, openTab, toDanger, typing } = drawing;
 
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -227,10 +159,8 @@
     }
     if (event.key === "?" && dialog?.id === "help") { dialog.close(); event.preventDefault(); return; }
     if (dialog || typing(event.target)) return;
-    if (event.target.closest("[role=tab]") && ["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-    const arrows = { ArrowLeft: GO.back, ArrowRight: GO.on, Home: GO.first, End: GO.last };
-    if (arrows[event.key] && $("main.task")) { arrows[event.key](); event.preventDefault(); return; }
-    if (!singleKeys()) return;
+    // These are those of item.js.
+    if (["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key) || !singleKeys()) return;
     if (why?.open) {
       const box = /^[1-9]$/.test(event.key) ? $$("[name=reasons]", why)[Number(event.key) - 1] : null;
       if (box) { if (!event.repeat) box.click(); event.preventDefault(); return; }
@@ -251,7 +181,7 @@
     else if (key === "v" && $("[role=tablist]")) nextTab();
     else if (key === "e" && $("main.task")) readRecord();
     else if (key === "m" && $("#why")) showWhy(true, $("#why textarea"));
-    else if (key === "d" && $("main.task")) { if (dangerRow()) step(Number(dangerRow())); }
+    else if (key === "d" && $("main.task")) toDanger();
     else {
       const button = $(`[data-key="${CSS.escape(key)}"]`);
       if (!button) return;
@@ -282,21 +212,9 @@
     } else if (on("[data-close]")) on("dialog").close();
     else if (event.target.tagName === "DIALOG") event.target.close();
     else if (on("[data-close-why]")) showWhy(false);
-    else if ((found = on("[data-go]"))) GO[found.dataset.go]();
-    else if ((found = on(".plans[data-rows] .step"))) go(Number(found.dataset.row));
-    else if ((found = on("[role=tab]"))) openTab(found);
     else if ((found = on("[data-add]"))) add(found);
     else if ((found = on("[data-plan-edit]"))) EDIT[found.dataset.planEdit](found);
     else if ((found = on("[data-decides]")) && event.detail > 0) refuseYoung(event);
-  });
-  document.addEventListener("keydown", (event) => {
-    const tab = event.target.closest("[role=tab]");
-    if (!tab || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-    const tabs = $$("[role=tab]");
-    const next = tabs[(tabs.indexOf(tab) + (event.key === "ArrowRight" ? 1 : -1) + tabs.length) % tabs.length];
-    openTab(next);
-    next.focus();
-    event.preventDefault();
   });
   for (const kind of ["pointermove", "keydown", "scroll"]) {
     document.addEventListener(kind, () => {
@@ -307,7 +225,6 @@
   }
   document.addEventListener("visibilitychange", () => { if (clock) { tick(); keep(); } });
   addEventListener("pagehide", keep);
-  addEventListener("resize", () => { if ($("main.task")) align(); });
   document.addEventListener("htmx:beforeSwap", sent);
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id !== "screen") return;

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.review.app.steps import StepChange, both_ways, in_words, side_by_side, view_plan
 from hazardmill.review.document_view import ShownPlan, ShownStep
+from hazardmill.review.drawing.steps import StepChange, both_ways, in_words, side_by_side, view_plan
 
 
 def step(index, action, **fields):
