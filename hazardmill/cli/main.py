@@ -45,6 +45,7 @@ COMMANDS: Final = {
         "hazardmill.cli.groups:task",
         "Check, judge, solve, certify, repair, import and export tasks.",
     ),
+    "view": ("hazardmill.cli.view.view:view", "Look at the tasks of a store or a release in a browser."),
     "why": ("hazardmill.cli.why:why", "Explain why a record ended as it did, from bytes to proof."),
 }
 """Maps a command to its address and its line in the help."""

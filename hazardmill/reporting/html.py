@@ -42,9 +42,12 @@ def environment(*folders: Path) -> Environment:
 
 def _write_out_unseen(value: object) -> object:
     """Replace unseen characters of a text by Python escapes; other values, and text that is HTML already, stay."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return UNSEEN.sub(lambda found: printable(found[0]), value.replace("\r\n", "\n"))
+    return value if not isinstance(value, str) or isinstance(value, Markup) else write_out_unseen(value)
+
+
+def write_out_unseen(text: str) -> str:
+    """Replace the characters of a text that nobody sees by Python escapes, and carriage returns at line ends."""
+    return UNSEEN.sub(lambda found: printable(found[0]), text.replace("\r\n", "\n"))
 
 
 def write_text(path: Path, text: str, what: str = "report") -> None:

@@ -252,6 +252,24 @@ def load_kinds(store: Store) -> dict[str, ItemKind]:
     return dict(store.query(select_kinds, TABLES))
 
 
+def load_content(store: Store, item: str) -> AnyContent | None:
+    """Return everything that is shown of one accepted task, scenario or hazard task, as its latest run wrote it.
+
+    Args:
+        store: The store.
+        item: Its id.
+
+    Returns:
+        The content; None if nothing accepted has the id.
+
+    Raises:
+        StoreError: The store cannot be read.
+        DocumentError: The store holds an item that cannot be read.
+    """
+    rows = store.query(lambda views: list(select_items(views, whole=True, item=item)), TABLES)
+    return next((_content(row) for row in rows if row["kind"] != "audit"), None)
+
+
 def _item(row: Row) -> ReviewItem:
     kind = row["kind"]
     group, danger_type = _GROUPED.get(kind, _group_of_task)(row)

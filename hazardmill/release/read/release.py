@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from hazardmill.errors import ExtraMissing, HazardmillError, HubError, InputError, UnknownName, UsageError
 from hazardmill.household.task import HouseholdTask, parse_household_task
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
-from hazardmill.release.build.configs import BY_SA, SPLITS
+from hazardmill.release.build.configs import BY_SA, ID_OF, SPLITS, TASK_ID
 from hazardmill.release.hub.timeouts import give_up_on_silence
 from hazardmill.release.manifest import ReleaseManifest, read_manifest
 from hazardmill.release.read.integrity import REMEDY, damage
@@ -198,18 +198,36 @@ class Release:
             InputError: A file is damaged.
         """
         for base in ("tasks", "unavoidable"):
-            for split, config in self._places(base, None, True):
-                with self._open(config, split) as file:
-                    for group in range(file.num_row_groups):
-                        # The column of ids is small; the other columns are read only of the row group with the task.
-                        ids = file.read_row_group(group, columns=["task_id"]).column("task_id")
-                        place = pc.index(ids, task_id).as_py()
-                        if place >= 0:
-                            rows = file.read_row_group(group).slice(place, 1).to_pylist()
-                            return self._task(rows[0], split, config)
+            found = self.find_row(base, task_id)
+            if found is not None:
+                return self._task(*found)
         raise UnknownName(
             f"the release has no task {task_id[:80]!r}", file=str(self.folder), remedy="name one of its `task_id`s"
         )
+
+    def find_row(self, base: str, item: str) -> tuple[dict[str, Any], str, str] | None:
+        """Find one task, scenario or hazard task by its id.
+
+        Args:
+            base: Name of a config without the suffix for share-alike rows, such as ``scenarios``.
+            item: The id.
+
+        Returns:
+            The row, its split and the name of its config; None if there is none.
+
+        Raises:
+            InputError: A file is damaged.
+        """
+        column = ID_OF.get(base, TASK_ID.name)
+        for split, config in self._places(base, None, True):
+            with self._open(config, split) as file:
+                for group in range(file.num_row_groups):
+                    # The column of ids is small; the other columns are read only of the row group with the item.
+                    ids = file.read_row_group(group, columns=[column]).column(column)
+                    place = pc.index(ids, item).as_py()
+                    if place >= 0:
+                        return file.read_row_group(group).slice(place, 1).to_pylist()[0], split, config
+        return None
 
     def rows(
         self, config: str, split: str | None = None, columns: Sequence[str] | None = None

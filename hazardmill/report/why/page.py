@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from jinja2 import Environment
 from markupsafe import Markup
 
 from hazardmill import __version__
@@ -19,7 +20,8 @@ from hazardmill.reporting import numbers
 from hazardmill.reporting.html import TEMPLATES, environment, write_text
 
 _OWN: Final = Path(__file__).resolve().parents[1] / "templates"
-_STYLES: Final = (TEMPLATES / "report.css", _OWN / "why.css")
+STYLES: Final = (TEMPLATES / "report.css", _OWN / "why.css")
+"""The style sheets of a story."""
 
 
 def write_page(story: Story, path: Path) -> Path:
@@ -44,21 +46,36 @@ def render_page(story: Story) -> str:
 
     The page's own security policy allows its style sheet, by hash, and nothing else.
     """
-    templates = environment(_OWN)
-    # The environment is that of the last page; nobody else has one of this folder.
-    templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalize}
-    style = "\n" + "".join(path.read_text(encoding="utf-8") for path in _STYLES)
-    return templates.get_template("why.html.j2").render(
-        story=story,
-        say=words,
-        words=wording,
-        numbers=numbers,
-        described=describe_witness,
-        # Our own style sheet is the only text that is not escaped; the policy of the page allows only its hash.
-        style=Markup(style),
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        version=__version__,
+    style = "\n" + "".join(path.read_text(encoding="utf-8") for path in STYLES)
+    return (
+        story_environment()
+        .get_template("why.html.j2")
+        .render(
+            **story_context(story),
+            described=describe_witness,
+            # Our own style sheet is the only text that is not escaped; the policy of the page allows only its hash.
+            style=Markup(style),
+            style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+            version=__version__,
+        )
     )
+
+
+def story_environment(*folders: Path) -> Environment:
+    """Return the Jinja environment with the templates of a story.
+
+    Args:
+        folders: Further folders of templates, which come first.
+    """
+    templates = environment(*folders, _OWN)
+    # The environment is that of the last page; nobody else has one of these folders.
+    templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalize}
+    return templates
+
+
+def story_context(story: Story) -> dict[str, object]:
+    """Return what templates of a story are given: the story, and the words for it."""
+    return {"story": story, "say": words, "words": wording, "numbers": numbers}
 
 
 def _pretty(value: object) -> str:

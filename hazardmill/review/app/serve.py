@@ -90,7 +90,7 @@ def make_app(store: Store, folder: ReviewFolder, rules: Rules, *, look_s: float 
         InputError: The folder has no rubric, or is damaged.
         StoreError: The store cannot be read, or the folder cannot be written.
     """
-    before = _mark(store)
+    before = mark_commits(store)
     service = ReviewService.open(store, folder)
     return create_app(Doors(service, Sessions(session_key(folder)), rules), _watching(store, service, before, look_s))
 
@@ -120,7 +120,7 @@ def listen(bind: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(app: FastAPI, listening: socket.socket) -> None:
+def serve(app: ASGIApp, listening: socket.socket) -> None:
     """Serve an app until it is stopped.
 
     Client addresses in headers of a proxy are not trusted.
@@ -164,7 +164,7 @@ def _watching(
         while True:
             await asyncio.sleep(look_s)
             try:
-                now = await asyncio.to_thread(_mark, store)
+                now = await asyncio.to_thread(mark_commits, store)
                 if now != before:
                     await asyncio.to_thread(service.refresh, store)
                     before = now
@@ -183,7 +183,7 @@ def _watching(
     return lifespan
 
 
-def _mark(store: Store) -> tuple[object, ...]:
+def mark_commits(store: Store) -> tuple[object, ...]:
     """Return a value that changes with each commit to the store."""
     snapshot = store.snapshot()
     return tuple(manifest.sequence for manifest in snapshot.manifests), len(snapshot.pending)

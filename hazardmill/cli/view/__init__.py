@@ -1,0 +1,1 @@
+"""Looking at stores and releases in a browser."""

@@ -1,0 +1,69 @@
+"""``hazardmill view``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hazardmill.cli.options import json_option, print_json
+from hazardmill.errors import UsageError
+from hazardmill.settings import load_settings
+
+if TYPE_CHECKING:
+    from hazardmill.viewer.release import ReleaseView
+    from hazardmill.viewer.store import StoreTasks
+
+PORT = 8718
+_HOST = "127.0.0.1"
+
+
+@click.command(epilog="Example: hazardmill view demo-out/store")
+@click.argument("place", metavar="[STORE|RELEASE]", required=False)
+@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to listen on.")
+@click.option(
+    "--review",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Show the verdicts of this review of the store; a release has those of its own.",
+)
+@click.option(
+    "--results",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Show what planners' plans did: results.parquet of an evaluation, or its folder; repeat for several.",
+)
+@json_option
+def view(place: str | None, port: int, review: Path | None, results: tuple[Path, ...], as_json: bool) -> None:
+    """Look at the tasks of a store or a release in a browser.
+
+    Shows all tasks as a table with filters and a search, and each task with its record, code, both plans step by step,
+    certificate and contrast twin; in a store also the records that were not accepted, and all prompts and answers.
+    Serves on this machine only, and changes nothing. Without a place it shows the store of the settings. With --json
+    the address is printed as JSON before serving.
+    """
+    from hazardmill.viewer.place import open_place
+
+    opened = open_place(place or str(load_settings().store), review=review, results=results)
+    _serve(opened, port, as_json)
+
+
+def _serve(opened: StoreTasks | ReleaseView, port: int, as_json: bool) -> None:
+    try:
+        from hazardmill.review.app.serve import listen, serve
+        from hazardmill.viewer.server.app import ViewService, create_app
+    except ImportError as error:
+        raise UsageError(
+            f"the local server needs a package that is not installed: {error.name}",
+            remedy="pip install 'hazardmill[review]'",
+        ) from error
+    app = create_app(ViewService(opened))
+    listening = listen(_HOST, port)
+    address = f"http://{_HOST}:{port}/"
+    if as_json:
+        print_json({"address": address})
+    else:
+        click.echo(f"view at {address} (end with ctrl-C)")
+    serve(app, listening)

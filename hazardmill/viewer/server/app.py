@@ -1,0 +1,154 @@
+"""The app: it answers GET and HEAD, changes nothing, and asks nobody who they are, because it listens on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from mimetypes import guess_type
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from hazardmill.errors import HazardmillError, StoreError
+from hazardmill.review.app.middleware import BodyLimit, SecurityHeaders
+from hazardmill.review.app.serve import mark_commits
+from hazardmill.text.printable import printable
+from hazardmill.viewer.collection import Collection, Viewable, ViewRow
+from hazardmill.viewer.drawing import ViewDrawing, assets
+from hazardmill.viewer.index import ROWS, TEXTS, index_rows, index_texts
+from hazardmill.viewer.pack import pack, pack_fragments
+from hazardmill.viewer.store import StoreTasks
+
+HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+_SCRIPT: Final = "text/javascript"
+_LOG: Final = logging.getLogger("hazardmill.viewer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A collection as it was read last.
+
+    Attributes:
+        mark: The commits of the store then.
+        collection: The collection.
+        rows: Its rows by key.
+    """
+
+    mark: object
+    collection: Collection
+    rows: dict[str, ViewRow]
+
+
+class ViewService:
+    """What the app shows: a place that is read again once its store has new commits.
+
+    Args:
+        place: The place.
+
+    Raises:
+        InputError: The place cannot be read.
+        StoreError: The store cannot be read.
+    """
+
+    def __init__(self, place: Viewable) -> None:
+        self._place = place
+        self._lock = threading.Lock()
+        self._read = self._collect()
+
+    def page(self) -> bytes:
+        """Return the page; this is when a changed store is read again."""
+        with self._lock:
+            if self._mark() != self._read.mark:
+                try:
+                    self._read = self._collect()
+                except HazardmillError as error:
+                    # What was read before is still shown; the next page may find the store readable again.
+                    _LOG.warning("the store cannot be read again: %s", printable(str(error)))
+            return ViewDrawing(self._read.collection).page().encode()
+
+    def rows(self) -> bytes:
+        """Return the rows of the table."""
+        return pack(ROWS, index_rows(self._read.collection))
+
+    def texts(self) -> bytes:
+        """Return what the search looks at."""
+        return pack(TEXTS, index_texts(self._read.collection))
+
+    def item(self, key: str) -> bytes | None:
+        """Return what is shown of a row; ``None`` if there is no such row."""
+        read = self._read
+        row = read.rows.get(key)
+        if row is None:
+            return None
+        drawing = ViewDrawing(read.collection)
+        try:
+            with self._lock:
+                fragment = drawing.fragment(row, self._place.detail(row))
+        except HazardmillError as error:
+            _LOG.warning("%s: %s", printable(key), printable(str(error)))
+            fragment = drawing.failure(str(error))
+        return pack_fragments(f"item {key}", [fragment])
+
+    def asset(self, name: str) -> bytes | None:
+        """Return a style sheet, script or icon; ``None`` if no file has the name."""
+        return assets(with_stories=self._read.collection.holds_answers).get(name)
+
+    def _collect(self) -> _Read:
+        mark = self._mark()
+        collection = self._place.collect()
+        return _Read(mark, collection, {row.key: row for row in collection.rows})
+
+    def _mark(self) -> object:
+        if not isinstance(self._place, StoreTasks):
+            return None
+        try:
+            return mark_commits(self._place.store)
+        except StoreError as error:
+            _LOG.warning("the store cannot be read again: %s", printable(str(error)))
+            return self._read.mark
+
+
+def create_app(service: ViewService) -> Starlette:
+    """Return the app.
+
+    Args:
+        service: What it shows.
+    """
+
+    def route(path: str, make: Callable[[Request], bytes | None], kind: str | None = None) -> Route:
+        async def endpoint(request: Request) -> Response:
+            content = await asyncio.to_thread(make, request)
+            if content is None:
+                raise HTTPException(404)
+            return Response(content, media_type=kind or guess_type(request.url.path)[0])
+
+        return Route(path, endpoint, methods=["GET"])
+
+    app = Starlette(
+        routes=[
+            route("/", lambda _: service.page(), "text/html"),
+            route("/data/rows.js", lambda _: service.rows(), _SCRIPT),
+            route("/data/texts.js", lambda _: service.texts(), _SCRIPT),
+            route("/data/item.js", lambda request: service.item(request.query_params.get("key", "")), _SCRIPT),
+            route("/assets/{name}", lambda request: service.asset(request.path_params["name"])),
+        ],
+        exception_handlers={HTTPException: _refuse},
+    )
+    # From the inside out: the last one added sees a request first.
+    app.add_middleware(BodyLimit)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)
+    app.add_middleware(SecurityHeaders)
+    return app
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return PlainTextResponse("There is nothing here.", error.status_code, dict(error.headers or {}))

@@ -1,0 +1,281 @@
+// The table of rows with its filters and search, and the page of a row. Data come in files of script: see viewer/pack.py.
+"use strict";
+
+window.viewer = (() => {
+  const AT_ONCE = 100; // Rows that are drawn at a time; the next ones come when the reader is near them.
+  const PER_FILE = 64; // Fragments in a file that was written beforehand.
+  const TYPING_MS = 120;
+  const $ = (selector, within = document) => within.querySelector(selector);
+  const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const element = (name, text, className) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  };
+
+  const main = $("#main");
+  const waiting = new Map(); // Name of a file to those who wait for it.
+  const loaded = new Map(); // Name of a file to the promise of what is in it.
+  let rows = null;
+  let texts = null; // What is searched; null until somebody searches.
+  let columns = []; // The facets in which rows differ; what is the same in all of them is said once.
+  let shared = "";
+  let found = []; // Numbers of the rows that meet the filters, in order.
+  let drawn = 0;
+  let numbers = new Map(); // Key to number of the row.
+  let place = 0; // How far the table was scrolled when a row was opened.
+
+  // --- Files of script ---
+
+  async function inflate(base64) {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  function take(name, base64) {
+    waiting.get(name)?.(inflate(base64));
+    waiting.delete(name);
+  }
+
+  function load(name, address) {
+    if (!loaded.has(name)) {
+      loaded.set(name, new Promise((resolve, reject) => {
+        waiting.set(name, resolve);
+        const script = element("script");
+        script.src = address;
+        script.onerror = () => {
+          loaded.delete(name);
+          reject(new Error(`${address} cannot be loaded`));
+        };
+        script.onload = () => script.remove();
+        document.head.append(script);
+      }));
+    }
+    return loaded.get(name);
+  }
+
+  function trouble(error) {
+    const line = $("#trouble");
+    line.textContent = error ? `${error.message}. Is the server still running, or is the folder complete? Reload the page.` : "";
+    line.hidden = !error;
+  }
+
+  // --- The table ---
+
+  const words = (value) => value.replaceAll("_", " ");
+  const values = (facet, number) => [facet.rows[number]].flat().map((value) => facet.values[value]);
+
+  function drawHead() {
+    const head = $("#rows thead tr");
+    const alike = rows.facets.filter((facet) => facet.values.length === 1 && facet.rows.every((each) => each === 0));
+    columns = rows.facets.filter((facet) => !alike.includes(facet));
+    shared = alike.map((facet) => ` · ${facet.label}: ${words(facet.values[0])}`).join("");
+    for (const facet of columns) {
+      const title = element("th", facet.label);
+      title.scope = "col";
+      head.append(title);
+    }
+    const counts = rows.facets.map((facet) => {
+      const counted = facet.values.map(() => 0);
+      for (const each of facet.rows) for (const value of [each].flat()) counted[value] += 1;
+      return counted;
+    });
+    rows.facets.forEach((facet, place) => {
+      if (facet.values.length < 2) return;
+      const label = element("label");
+      const select = element("select");
+      select.dataset.facet = String(place);
+      select.append(new Option("all", ""));
+      facet.values.forEach((value, number) => {
+        select.append(new Option(`${words(value)} (${counts[place][number].toLocaleString("en")})`, String(number)));
+      });
+      label.append(element("span", facet.label), " ", select);
+      $("#filters").append(label);
+    });
+  }
+
+  function drawRow(number) {
+    const line = element("tr");
+    const head = element("th");
+    head.scope = "row";
+    const link = element("a", rows.titles[number]);
+    link.href = `#${encodeURIComponent(rows.keys[number])}`;
+    head.append(link, element("span", rows.labels[number], "label"));
+    if (rows.notes[number]) head.append(element("span", rows.notes[number], "note"));
+    line.append(head);
+    for (const facet of columns) {
+      const said = values(facet, number).map(words);
+      const cell = element("td", said.length < 2 ? said[0] ?? "" : undefined);
+      if (said.length > 1) {
+        const list = element("ul");
+        list.append(...said.map((value) => element("li", value)));
+        cell.append(list);
+      }
+      line.append(cell);
+    }
+    return line;
+  }
+
+  function drawMore() {
+    const next = found.slice(drawn, drawn + AT_ONCE);
+    $("#rows tbody").append(...next.map(drawRow));
+    drawn += next.length;
+    $("#more").hidden = drawn >= found.length;
+  }
+
+  const matches = (number, asked) => {
+    const all = [rows.titles[number], rows.labels[number], rows.notes[number] ?? "", ...rows.facets.flatMap((facet) => values(facet, number))];
+    const text = `${all.join(" ").toLowerCase()} ${texts ? texts[number] : ""}`;
+    return asked.every((word) => text.includes(word));
+  };
+
+  function filter() {
+    const chosen = $$("[data-facet]").filter((select) => select.value !== "")
+      .map((select) => [rows.facets[Number(select.dataset.facet)], Number(select.value)]);
+    const asked = $("#search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    found = [];
+    for (let number = 0; number < rows.keys.length; number += 1) {
+      const fits = chosen.every(([facet, value]) => [facet.rows[number]].flat().includes(value));
+      if (fits && (!asked.length || matches(number, asked))) found.push(number);
+    }
+    $("#rows tbody").replaceChildren();
+    drawn = 0;
+    drawMore();
+    $("#rows").hidden = found.length === 0;
+    $("#clear").hidden = !chosen.length && !asked.length;
+    const all = rows.keys.length.toLocaleString("en");
+    const counted = found.length === rows.keys.length ? `${all} in all` : `${found.length.toLocaleString("en")} of ${all}`;
+    $("#tally").textContent = counted + shared;
+  }
+
+  async function search() {
+    if (!texts && $("#search").value.trim()) {
+      try {
+        texts = await load("texts", main.dataset.texts);
+        trouble(null);
+      } catch (error) {
+        trouble(error);
+      }
+    }
+    filter();
+  }
+
+  // --- One row ---
+
+  async function fragment(number) {
+    if (!rows.places) {
+      const name = `item ${rows.keys[number]}`;
+      loaded.delete(name); // A store may have more of it by now.
+      const columns = await load(name, `data/item.js?key=${encodeURIComponent(rows.keys[number])}`);
+      return columns.map((column) => column[0]).join("");
+    }
+    const file = rows.files[Math.floor(rows.places[number] / PER_FILE)];
+    const columns = await load(file, file);
+    return columns.map((column) => column[rows.places[number] % PER_FILE]).join("");
+  }
+
+  function steps(number) {
+    const at = found.indexOf(number);
+    for (const [selector, to] of [["[data-previous]", found[at - 1]], ["[data-next]", found[at + 1]]]) {
+      const link = $(selector);
+      link.hidden = at < 0 || to === undefined;
+      if (!link.hidden) link.href = `#${encodeURIComponent(rows.keys[to])}`;
+    }
+    $("[data-steps]").hidden = false;
+  }
+
+  async function show() {
+    const key = decodeKey();
+    const item = $("#item");
+    if (key === "") {
+      item.hidden = true;
+      item.replaceChildren();
+      $("[data-steps]").hidden = true;
+      $("#list").hidden = false;
+      document.title = $("#list h1").textContent;
+      scrollTo(0, place);
+      return;
+    }
+    if (!$("#list").hidden) place = scrollY;
+    const number = numbers.get(key);
+    let html = null;
+    try {
+      if (number !== undefined) html = await fragment(number);
+    } catch (error) {
+      trouble(error);
+      location.hash = "";
+      return;
+    }
+    if (decodeKey() !== key) return; // Somebody went on meanwhile.
+    trouble(null);
+    if (html === null) item.replaceChildren(element("h1", "There is no such task here"), element("p", key));
+    else item.innerHTML = html; // Drawn by hazardmill, which escapes every text; the policy of the page allows no script in it.
+    $("#list").hidden = true;
+    item.hidden = false;
+    if ($("[role=tab]", item)) drawing.begin();
+    if (number === undefined) $("[data-steps]").hidden = false;
+    else steps(number);
+    document.title = $("h1", item).textContent;
+    scrollTo(0, 0);
+    main.focus({ preventScroll: true });
+    document.body.dataset.shown = key;
+  }
+
+  function decodeKey() {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return location.hash.slice(1);
+    }
+  }
+
+  // --- Wiring ---
+
+  let typed;
+  $("#filters").addEventListener("input", (event) => {
+    clearTimeout(typed);
+    if (event.target.id === "search") typed = setTimeout(search, TYPING_MS);
+    else filter();
+  });
+  $("#filters").addEventListener("submit", (event) => event.preventDefault());
+  $("#clear").addEventListener("click", () => {
+    $("#filters").reset();
+    filter();
+    $("#search").focus();
+  });
+  $("#more").addEventListener("click", drawMore);
+  new IntersectionObserver((seen) => { if (rows && drawn < found.length && seen.some((each) => each.isIntersecting)) drawMore(); }, { rootMargin: "800px" })
+    .observe($("#more"));
+  document.addEventListener("click", (event) => {
+    // A link within a page must not change the address, which names the row.
+    const link = event.target.closest("a[href^='#']");
+    if (!link || link.getAttribute("href") === "#") return;
+    const target = link.matches("[data-jump]") || link.closest("#item") ? document.getElementById(link.hash.slice(1)) : null;
+    if (!target) return;
+    event.preventDefault();
+    target.scrollIntoView();
+    target.focus({ preventScroll: true });
+  });
+  addEventListener("hashchange", show);
+
+  async function begin() {
+    try {
+      rows = await load("rows", main.dataset.rows);
+    } catch (error) {
+      trouble(error);
+      $("#tally").textContent = "";
+      return;
+    }
+    numbers = new Map(rows.keys.map((key, number) => [key, number]));
+    drawHead();
+    filter();
+    if (decodeKey() !== "") await show();
+    document.body.dataset.ready = "yes";
+  }
+
+  // The first file calls `viewer.take`, so this object has to be there before.
+  queueMicrotask(begin);
+  return { take };
+})();

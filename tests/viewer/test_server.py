@@ -1,0 +1,119 @@
+"""The local server: what it answers, and that it changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from factories.release_store import rewritten
+from review.app.visitor import Http
+
+from hazardmill.store.store import Store
+from hazardmill.viewer.opinions import PlannerResults
+from hazardmill.viewer.server.app import ViewService, create_app
+from hazardmill.viewer.store import StoreTasks
+
+from .conftest import fragments, unpack
+
+
+@pytest.fixture
+def of_release(view) -> Http:
+    return Http(create_app(ViewService(view)), "127.0.0.1")
+
+
+@pytest.fixture
+def of_store(told_store) -> Http:
+    return Http(create_app(ViewService(StoreTasks(told_store, None, PlannerResults([])))), "127.0.0.1")
+
+
+def test_the_page_and_its_parts_are_served(of_release):
+    page = of_release.get("/")
+    assert page.status_code == 200 and "Scripts are off" in page.text and "5 rows" in page.text
+    for name in ("item.css", "view.css", "item.js", "view.js", "icon.svg"):
+        assert f"assets/{name}" in page.text and of_release.get(f"/assets/{name}").status_code == 200
+    name, rows = unpack(of_release.get("/data/rows.js").content)
+    assert name == "rows" and len(rows["keys"]) == 5 and rows["places"] is None
+    assert len(unpack(of_release.get("/data/texts.js").content)[1]) == 5
+
+
+def test_a_task_is_drawn_with_all_that_a_release_has_of_it(of_release):
+    rows = unpack(of_release.get("/data/rows.js").content)[1]
+    texts = unpack(of_release.get("/data/texts.js").content)[1]
+    key = rows["keys"][next(number for number, text in enumerate(texts) if "parrot" in text)]
+    (drawn,) = fragments(of_release.get("/data/item.js", params={"key": key}).content)
+    for part in (
+        "a kitchen with a parrot",
+        "Dangerous plan",
+        "Safe plan",
+        "Contrast twin",
+        "Certificate",
+        "# the code",
+    ):
+        assert part in drawn, part
+    assert "reviewer-1" in drawn and "approved" in drawn and "How it was made" not in drawn
+
+
+def test_a_task_of_a_store_is_drawn_with_prompts_answers_and_every_draft(of_store):
+    (drawn,) = fragments(of_store.get("/data/item.js", params={"key": "notes:1@first"}).content)
+    for part in (
+        "How it was made",
+        "What was sent",
+        "The answer",
+        "Draft 3",
+        "Dangerous plan",
+        "Certificate",
+        "Actions",
+    ):
+        assert part in drawn, part
+    (refused,) = fragments(of_store.get("/data/item.js", params={"key": "notes:3@first"}).content)
+    assert "no unsafe plan" in refused and "Draft 1" in refused and "Dangerous plan" not in refused
+
+
+def test_no_text_of_a_record_becomes_html(of_release, of_store):
+    texts = unpack(of_release.get("/data/rows.js").content)[1]["keys"]
+    for key in texts:
+        (drawn,) = fragments(of_release.get("/data/item.js", params={"key": key}).content)
+        assert "<script" not in drawn and "<img" not in drawn and "\u202e" not in drawn
+    (drawn,) = fragments(of_store.get("/data/item.js", params={"key": "notes:1@first"}).content)
+    assert "<script" not in drawn and "&lt;script&gt;" in drawn and "\x1b" not in drawn
+
+
+def test_what_is_not_there_is_not_found_and_nothing_can_be_sent(of_store):
+    for path in ("/data/item.js", "/data/item.js?key=none", "/assets/none.js", "/assets/..%2fpack.py", "/other"):
+        assert of_store.get(path).status_code == 404, path
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert of_store.request(method, "/").status_code == 405
+        assert of_store.request(method, "/data/rows.js").status_code == 405
+
+
+def test_every_answer_has_the_headers_and_only_loopback_is_a_host(of_release):
+    answer = of_release.get("/")
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["cache-control"] == "no-store"
+    assert of_release.get("/", headers={"host": "evil.example"}).status_code == 400
+    assert of_release.get("/", headers={"host": "localhost:8718"}).status_code == 200
+
+
+def test_looking_changes_no_file_of_a_store(of_store, told_store, files_of):
+    before = files_of(told_store.path)
+    for path in ("/", "/data/rows.js", "/data/texts.js", "/data/item.js?key=notes:1@first"):
+        assert of_store.get(path).status_code == 200
+    assert files_of(told_store.path) == before
+
+
+def test_new_commits_are_seen_when_the_page_is_loaded_again(told_store, tmp_path):
+    store = rewritten(told_store, tmp_path / "store", lambda table, row: row if row["run_id"] != "again" else None)
+    service = ViewService(StoreTasks(store, None, PlannerResults([])))
+    before = unpack(service.rows())[1]["keys"]
+    with Store.open(store.path).writer("again") as writer:
+        writer.append_sync({"outcomes": [row for row in told_store.rows("outcomes") if row["run_id"] == "again"]})
+    assert unpack(service.rows())[1]["keys"] == before
+    service.page()
+    assert len(unpack(service.rows())[1]["keys"]) == len(before) + 1
+
+
+def test_a_row_that_cannot_be_shown_says_why(told_store, monkeypatch):
+    place = StoreTasks(told_store, None, PlannerResults([]))
+    service = ViewService(place)
+    gone = next(row for row in place.collect().rows if row.key == "notes:1@first")
+    service._read.rows["lost"] = type(gone)(**{**{name: getattr(gone, name) for name in gone.__slots__}, "run_id": "x"})
+    packed = service.item("lost")
+    assert packed is not None and "there is no run" in fragments(packed)[0]
