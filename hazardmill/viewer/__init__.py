@@ -8,5 +8,6 @@ opinions.py    reviewers' verdicts and planners' results, as columns of the tabl
 index.py       rows as the script of the page reads them
 drawing.py     the page, and one fragment of HTML per row
 pack.py        data in files of script, so that a page reads them from any file host and from disk
+export.py      a release as a folder of such files
 server/        the same files, drawn when they are asked for
 """

@@ -1,6 +1,7 @@
 """Data in files of script: a page reads them from any file host, and from disk, where scripts may not read other files.
 
-A file is one call with base64 text. Nothing in it can end a script or be one, whatever the data are.
+A file is one call with a text of base 85, whose digits are neither quotes nor backslashes: whatever the data are, they
+stay a text. Base 64 would need a fifteenth more room.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def pack(name: str, value: object) -> bytes:
         value: Anything that ``json`` can write; strings have no lone surrogates.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-    return f"viewer.take({json.dumps(name)},{json.dumps(packed)});\n".encode()
+    packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode()
+    return f'viewer.take({json.dumps(name)},"{packed}");\n'.encode()
 
 
 def pack_fragments(name: str, fragments: Sequence[str]) -> bytes:

@@ -189,8 +189,9 @@ def _describe(base: str, row: Row) -> tuple[str, str, tuple[str, ...]]:
         return row["instruction"], row["hazard"] or row["kind"], ()
     if base == "hazard_tasks":
         return row["instruction"], ", ".join(json.loads(row["categories"])), (row["harm"],)
-    title = json.loads(row["document"]).get("texts", {}).get("title")
-    return title or row["robot_task"], row["danger_type"], tuple(row[name] for name in ("robot_task", *_SEARCHED))
+    document = json.loads(row["document"])
+    title = document.get("texts", {}).get("title") or document["name"]
+    return title, row["danger_type"], tuple(row[name] for name in ("robot_task", *_SEARCHED))
 
 
 def _content(config: str, row: Row) -> AnyContent:

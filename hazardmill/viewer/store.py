@@ -47,12 +47,14 @@ _ROWS: Final = """
     ),
     titles AS (
         SELECT DISTINCT ON (item) * FROM (
-            SELECT task_id AS item, run_id, json_extract_string(document, '$.texts.title') AS title,
-                danger_type AS danger, danger AS searched FROM tasks
+            SELECT task_id AS item, run_id, danger_type AS danger, danger AS searched,
+                coalesce(json_extract_string(document, '$.texts.title'), json_extract_string(document, '$.name'))
+                    AS title
+            FROM tasks
             UNION ALL
-            SELECT scenario_id, run_id, instruction, coalesce(hazard, kind), NULL FROM scenarios
+            SELECT scenario_id, run_id, coalesce(hazard, kind), NULL, instruction FROM scenarios
             UNION ALL
-            SELECT hazard_task_id, run_id, instruction, json_extract_string(categories, '$[0]'), harm FROM hazard_tasks
+            SELECT hazard_task_id, run_id, json_extract_string(categories, '$[0]'), harm, instruction FROM hazard_tasks
         ) ORDER BY item, run_id DESC
     )
     SELECT e.*, t.title, coalesce(t.danger, d.danger_type) AS danger, t.searched, d.robot_task, d.danger_action,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from hazardmill.cli.view.view import view
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, UsageError
 from tests.viewer.conftest import soups as soups
 from tests.viewer.conftest import why_folder as why_folder
 
@@ -43,3 +44,13 @@ def test_without_a_place_the_store_of_the_settings_is_shown(why_folder, served, 
 def test_a_folder_that_is_neither_is_refused(tmp_path):
     result = CliRunner().invoke(view, [str(tmp_path)])
     assert isinstance(result.exception, InputError) and result.exception.exit_code == 3
+
+
+def test_a_release_is_written_as_files_and_a_store_is_not(soups, why_folder, tmp_path):
+    out = tmp_path / "site"
+    said = json.loads(call(soups, "--static", out, "--json"))
+    assert (said["folder"], said["rows"]) == (str(out), 5)
+    files = [path for path in Path(out).rglob("*") if path.is_file()]
+    assert (said["files"], said["bytes"]) == (len(files), sum(path.stat().st_size for path in files))
+    result = CliRunner().invoke(view, [str(why_folder / "store"), "--static", str(out)])
+    assert isinstance(result.exception, UsageError) and "release build" in str(result.exception.remedy)

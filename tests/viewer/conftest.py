@@ -25,9 +25,9 @@ HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=
 def unpack(script: bytes | Path) -> tuple[str, Any]:
     """The name and the value in a file of script."""
     text = (script.read_bytes() if isinstance(script, Path) else script).decode()
-    call = re.fullmatch(r'viewer\.take\((".*"),"([A-Za-z0-9+/=]*)"\);\n', text)
+    call = re.fullmatch(r'viewer\.take\((".*"),"([^"\\\n]*)"\);\n', text)
     assert call, text[:200]
-    return json.loads(call[1]), json.loads(zlib.decompress(base64.b64decode(call[2])))
+    return json.loads(call[1]), json.loads(zlib.decompress(base64.b85decode(call[2])))
 
 
 def fragments(script: bytes | Path) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.cli.ticker import Ticker
 from hazardmill.errors import UsageError
 from hazardmill.settings import load_settings
 
@@ -19,7 +20,7 @@ PORT = 8718
 _HOST = "127.0.0.1"
 
 
-@click.command(epilog="Example: hazardmill view demo-out/store")
+@click.command(epilog="Example: hazardmill view releases/1.0.0 --static site")
 @click.argument("place", metavar="[STORE|RELEASE]", required=False)
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to listen on.")
 @click.option(
@@ -35,19 +36,51 @@ _HOST = "127.0.0.1"
     metavar="FILE",
     help="Show what planners' plans did: results.parquet of an evaluation, or its folder; repeat for several.",
 )
+@click.option(
+    "--static",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Instead, write a release as a folder of pages for any file host, and end.",
+)
 @json_option
-def view(place: str | None, port: int, review: Path | None, results: tuple[Path, ...], as_json: bool) -> None:
+def view(
+    place: str | None, port: int, review: Path | None, results: tuple[Path, ...], out: Path | None, as_json: bool
+) -> None:
     """Look at the tasks of a store or a release in a browser.
 
     Shows all tasks as a table with filters and a search, and each task with its record, code, both plans step by step,
     certificate and contrast twin; in a store also the records that were not accepted, and all prompts and answers.
     Serves on this machine only, and changes nothing. Without a place it shows the store of the settings. With --json
-    the address is printed as JSON before serving.
+    the address is printed as JSON before serving, or else what was written.
     """
     from hazardmill.viewer.place import open_place
 
     opened = open_place(place or str(load_settings().store), review=review, results=results)
-    _serve(opened, port, as_json)
+    if out is not None:
+        _export(opened, out, as_json)
+    else:
+        _serve(opened, port, as_json)
+
+
+def _export(opened: StoreTasks | ReleaseView, out: Path, as_json: bool) -> None:
+    from hazardmill.viewer.export import export_view
+    from hazardmill.viewer.release import ReleaseView
+
+    if not isinstance(opened, ReleaseView):
+        raise UsageError(
+            "only a release can be written as pages to share: a store has prompts, answers, and what was not accepted",
+            remedy="make one with `hazardmill release build`, or look at the store without --static",
+        )
+    ticker = Ticker(quiet=as_json)
+    written = export_view(opened, out, lambda done, whole: ticker.tell(f"{done:,} of {whole:,} tasks drawn"))
+    if as_json:
+        print_json(
+            {"folder": str(written.folder), "rows": written.rows, "files": written.files, "bytes": written.bytes}
+        )
+        return
+    size = f"{written.rows:,} tasks in {written.files:,} files, {written.bytes / 1e6:,.1f} MB"
+    click.echo(f"{size}; open {out / 'index.html'}")
 
 
 def _serve(opened: StoreTasks | ReleaseView, port: int, as_json: bool) -> None:
@@ -57,7 +90,7 @@ def _serve(opened: StoreTasks | ReleaseView, port: int, as_json: bool) -> None:
     except ImportError as error:
         raise UsageError(
             f"the local server needs a package that is not installed: {error.name}",
-            remedy="pip install 'hazardmill[review]'",
+            remedy="pip install 'hazardmill[review]', or write a release as files, which needs none: --static DIR",
         ) from error
     app = create_app(ViewService(opened))
     listening = listen(_HOST, port)

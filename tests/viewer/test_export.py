@@ -1,0 +1,140 @@
+"""A release as a folder of files: what is in it, byte by byte, and what is left alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+from release.small_release import bowl, write_release
+
+from hazardmill.errors import InputError, StoreError, UsageError
+from hazardmill.release.read.release import Release
+from hazardmill.report.folders import WRITTEN
+from hazardmill.viewer import export
+from hazardmill.viewer.export import export_view
+from hazardmill.viewer.opinions import PlannerResults
+from hazardmill.viewer.release import ReleaseView
+
+from .conftest import fragments, shown_row, unpack
+
+
+def of_tasks(folder: Path, *places: str) -> ReleaseView:
+    rows = [shown_row(bowl(place)) for place in places]
+    return ReleaseView(Release(write_release(folder, {"tasks": {"train": rows}})), PlannerResults([]))
+
+
+def test_a_folder_has_every_task_where_the_index_says(view, tmp_path, monkeypatch):
+    # Two files of fragments, so that a place names one of them.
+    monkeypatch.setattr(export, "PER_FILE", 3)
+    out = tmp_path / "site"
+    said = export_view(view, out)
+    rows = unpack(out / "data" / "rows.js")[1]
+    assert said.rows == len(rows["keys"]) == 5 and len(rows["files"]) == 2
+    for key, place in zip(rows["keys"], rows["places"], strict=True):
+        file = rows["files"][place // 3]
+        assert unpack(out / file)[0] == file
+        assert key in fragments(out / file)[place % 3]
+
+
+def test_the_page_asks_for_as_many_fragments_per_file_as_there_are(project):
+    script = (project / "hazardmill" / "viewer" / "static" / "view.js").read_text()
+    assert f"const PER_FILE = {export.PER_FILE};" in script
+
+
+def test_the_same_release_gives_the_same_bytes_again(view, tmp_path, files_of):
+    for name in ("one", "two"):
+        export_view(view, tmp_path / name)
+    written = files_of(tmp_path / "one")
+    assert written == files_of(tmp_path / "two")
+    export_view(view, tmp_path / "one")
+    assert written == files_of(tmp_path / "one")
+    listed = written[WRITTEN].decode().splitlines()
+    assert listed == sorted(written.keys() - {WRITTEN})
+
+
+def test_nothing_of_what_models_wrote_is_in_it_and_no_path_of_this_machine(view, tmp_path, files_of, soups):
+    assert "SECRET ANSWER" in str(list(view.release.rows("drafts")))
+    export_view(view, tmp_path / "site")
+    for name, content in files_of(tmp_path / "site").items():
+        told = content.decode()
+        if name.startswith(("tasks/", "data/")):
+            told = str(unpack(content)[1])
+        assert "SECRET" not in told and str(soups) not in told and str(tmp_path) not in told, name
+
+
+def test_hostile_texts_are_text_in_every_file(view, tmp_path, files_of):
+    export_view(view, tmp_path / "site")
+    files = files_of(tmp_path / "site")
+    page = unescape(files["index.html"].decode())
+    assert "script-src 'self'" in page and page.count("<script") == 2 and 'src="assets/view.js"' in page
+    drawn = "".join("".join(fragments(content)) for name, content in files.items() if name.startswith("tasks/"))
+    assert "&lt;script&gt;" in drawn and "<script" not in drawn and "<img" not in drawn and "\u202e" not in drawn
+    # A file of data is one call, whose text nothing in the data can end.
+    assert all(unpack(content) for name, content in files.items() if name.startswith(("tasks/", "data/")))
+
+
+def test_another_release_replaces_the_one_before_and_nothing_else(view, tmp_path, files_of):
+    out = tmp_path / "site"
+    export_view(view, out)
+    (out / "CNAME").write_text("tasks.example.org")
+    (out / "tasks" / "mine.js").write_text("mine")
+    before = files_of(out)
+    export_view(of_tasks(tmp_path / "other", "table"), out)
+    after = files_of(out)
+    former = {name for name in before if name.startswith("tasks/0-")}
+    assert former and not former & after.keys()
+    assert after["CNAME"] == b"tasks.example.org" and after["tasks/mine.js"] == b"mine"
+    assert len(unpack(out / "data" / "rows.js")[1]["keys"]) == 1
+
+
+def test_a_list_that_somebody_edited_removes_nothing_else(view, tmp_path):
+    out, outside = tmp_path / "site", tmp_path / "outside.js"
+    outside.write_text("mine")
+    export_view(view, out)
+    (out / "notes.txt").write_text("mine")
+    (out / WRITTEN).write_text("index.html\n../outside.js\nnotes.txt\ntasks/../../outside.js\n")
+    export_view(view, out)
+    assert outside.exists() and (out / "notes.txt").exists()
+
+
+def test_a_page_that_no_export_wrote_is_not_replaced(view, tmp_path):
+    (tmp_path / "index.html").write_text("mine")
+    with pytest.raises(UsageError, match="that no export wrote") as raised:
+        export_view(view, tmp_path)
+    assert (tmp_path / "index.html").read_text() == "mine" and "new folder" in str(raised.value.remedy)
+    with pytest.raises(UsageError, match="is a file"):
+        export_view(view, tmp_path / "index.html")
+
+
+def test_a_folder_that_cannot_be_written_is_named(view, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "tasks").write_text("a file in the way")
+    with pytest.raises(StoreError, match="cannot write the page") as raised:
+        export_view(view, tmp_path / "site")
+    assert "tasks" in str(raised.value.file)
+
+
+def test_a_damaged_release_leaves_the_page_before_as_it_was(view, tmp_path, files_of):
+    out = tmp_path / "site"
+    export_view(view, out)
+    before = files_of(out)
+    damaged = of_tasks(tmp_path / "damaged", "table", "shelf")
+    path = tmp_path / "damaged" / "data" / "tasks" / "train.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError):
+        export_view(damaged, out)
+    assert files_of(out) == before
+
+
+def test_an_export_needs_no_package_of_a_server(soups, tmp_path):
+    blocked = "import sys\nfor name in ('fastapi', 'uvicorn', 'starlette', 'markdown_it', 'statsmodels'):\n"
+    blocked += "    sys.modules[name] = None\nfrom hazardmill.cli.main import main\nmain()"
+    words = [sys.executable, "-c", blocked, "view", str(soups), "--static", str(tmp_path / "site")]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "5 tasks in" in ended.stdout and (tmp_path / "site" / "index.html").exists()
+    served = subprocess.run(words[:-2], capture_output=True, text=True, check=False)
+    assert served.returncode == 2 and "hazardmill[review]" in served.stderr
