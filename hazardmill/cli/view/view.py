@@ -20,7 +20,7 @@ PORT = 8718
 _HOST = "127.0.0.1"
 
 
-@click.command(epilog="Example: hazardmill view releases/1.0.0 --static site")
+@click.command(epilog="Example: hazardmill view releases/hazardmill-1.0.0 --static site")
 @click.argument("place", metavar="[STORE|RELEASE]", required=False)
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to listen on.")
 @click.option(
