@@ -9,7 +9,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.cli.ticker import Ticker
-from hazardmill.errors import UsageError
+from hazardmill.errors import ExtraMissing, UsageError
 from hazardmill.settings import load_settings
 
 if TYPE_CHECKING:
@@ -88,10 +88,8 @@ def _serve(opened: StoreTasks | ReleaseView, port: int, as_json: bool) -> None:
         from hazardmill.review.app.serve import listen, serve
         from hazardmill.viewer.server.app import ViewService, create_app
     except ImportError as error:
-        raise UsageError(
-            f"the local server needs a package that is not installed: {error.name}",
-            remedy="pip install 'hazardmill[review]', or write a release as files, which needs none: --static DIR",
-        ) from error
+        message = f"the local server needs a package that is not installed: {error.name}; --static DIR needs none"
+        raise ExtraMissing(message, extra="review") from error
     app = create_app(ViewService(opened))
     listening = listen(_HOST, port)
     address = f"http://{_HOST}:{port}/"
