@@ -1,7 +1,7 @@
 """Train a model with Safe-Align on pairs of hazardmill, with TRL.
 
     pip install trl
-    hazardmill release export releases/hazardmill-1.0.0 --format safe-align --out pairs.jsonl
+    hazardmill release export releases/1.0.0 --format safe-align --out pairs.jsonl
     python train.py pairs.jsonl MODEL OUT
 
 ``checked.json`` says with which versions the loss was compared with hazardmill's reference, by ``check.py``.

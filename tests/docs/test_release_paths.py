@@ -25,7 +25,8 @@ def pages(project: Path) -> list[Path]:
     found = [project / "README.md", *project.glob("docs/*.md")]
     for folder, kind in (("hazardmill", "py"), ("flows", "py"), ("examples", "py"), ("notebooks", "ipynb")):
         found += (project / folder).rglob(f"*.{kind}")
-    return sorted(found)
+    # What was compared with TRL must stay byte for byte what was compared (checked.json).
+    return sorted(page for page in found if page.parent.name != "safe_align")
 
 
 def test_every_page_and_help_names_the_same_release(project: Path) -> None:
