@@ -24,12 +24,12 @@ COPY prefect.yaml ./
 COPY prompts prompts
 COPY sources sources
 RUN python -m pip install --no-deps --no-build-isolation --editable . \
-    && install --directory --owner mill generated
+    && install --directory --owner mill generated evaluations releases review
 
 USER mill
 # Deployments run their flows in this folder: prefect.yaml names it by this variable, which no shell sets here.
 ENV PWD=/app
-VOLUME ["/app/generated"]
+VOLUME ["/app/generated", "/app/evaluations", "/app/releases", "/app/review"]
 # A flow that is told to stop writes down how far it is, within half a minute: docker stop --time 40.
 STOPSIGNAL SIGTERM
 CMD ["prefect", "worker", "start", "--pool", "mill", "--type", "process"]

@@ -7,7 +7,6 @@ of the type Webhook get the same subject and body as JSON.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -43,9 +42,15 @@ def read_automation(path: Path, blocks: Mapping[str, BlockDocument]) -> Automati
 
 def _notification(action: dict[str, Any], block: BlockDocument) -> dict[str, Any]:
     if block.block_type is not None and block.block_type.slug == "webhook":
-        payload = json.dumps({"subject": action["subject"], "body": action["body"]})
-        return {"type": "call-webhook", "block_document_id": str(block.id), "payload": payload}
+        return {"type": "call-webhook", "block_document_id": str(block.id), "payload": json_template(action)}
     return {**action, "block_document_id": str(block.id)}
+
+
+def json_template(action: Mapping[str, str]) -> str:
+    """Return a template of a JSON object of subject and body, whatever the values in them contain."""
+    names = ("subject", "body")
+    texts = "".join(f"{{% set {name} %}}{action[name].rstrip()}{{% endset %}}" for name in names)
+    return texts + "{" + ", ".join(f'"{name}": {{{{ {name}|string|tojson }}}}' for name in names) + "}"
 
 
 async def deploy_automations(folder: Path = FOLDER) -> list[str]:

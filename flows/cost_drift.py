@@ -19,7 +19,7 @@ async def report_drift(store: Store, run_id: str) -> list[CostDrift]:
 
     Args:
         store: The store with the run.
-        run_id: A run that has ended.
+        run_id: A run that is complete: the server takes one event per run, and costs of a part would say little.
 
     Returns:
         The costs that the events are about.

@@ -97,7 +97,7 @@ async def publish_run(store: Store, run: RunSummary) -> None:
     own, *others = await asyncio.to_thread(panels.panels, store, run.run_id, report=path)
     for panel in others:
         await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
-    if run.state != "running":
+    if run.state == "completed":
         await report_drift(store, run.run_id)
     # Last, because by its description the run counts as published.
     await acreate_markdown_artifact(key=own.key, markdown=own.markdown, description=describe(run))

@@ -12,7 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from flows.parameters import Usd
 from hazardmill.errors import InputError
 from hazardmill.ingest.sources import list_sources
+from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import RECORDED_MODEL
+from hazardmill.settings import load_settings
 
 
 class SourceDefaults(BaseModel):
@@ -64,17 +66,18 @@ def _reason(error: ValueError) -> str:
 
 
 async def create_variables() -> list[str]:
-    """Create the variable of each source that has none, for the recorded answers to the shipped samples.
+    """Create missing variables of the sources with recorded answers, so that their deployments run as they are.
+
+    Nothing is created if the settings name a model: a variable would take its place.
 
     Returns:
         What was created, a line per variable.
     """
+    if load_settings().model is not None:
+        return []
     value = {"model": RECORDED_MODEL}
-    missing = [
-        name
-        for name in map(variable_name, (source.name for source in list_sources()))
-        if await Variable.aget(name) is None
-    ]
+    names = [variable_name(source.name) for source in list_sources() if (source.folder / PLACE).is_file()]
+    missing = [name for name in names if await Variable.aget(name) is None]
     for name in missing:
         await Variable.aset(name, value)
     return [f"created the variable {name}: {json.dumps(value)}" for name in missing]

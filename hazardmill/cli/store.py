@@ -83,14 +83,16 @@ def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None
 @click.command(epilog="Example: hazardmill store copy generated/store s3://bucket/prefix")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
+@click.option("--live", is_flag=True, help="Copy while runs are at work; what they have not committed is left out.")
 @json_option
-def copy(source: str, target: str, as_json: bool) -> None:
+def copy(source: str, target: str, live: bool, as_json: bool) -> None:
     """Copy a store between folders and buckets (s3://bucket/prefix).
 
-    If a copy was interrupted, the same command resumes it.
+    If a copy was interrupted, the same command resumes it; later, it adds what was committed since. Without --live, a
+    store with rows that are not committed is refused.
     """
     # Addresses as typed: as paths, s3:// would lose a slash.
-    copied = Store.open(source).copy_to(Store(target), None if as_json else _show_progress)
+    copied = Store.open(source).copy_to(Store(target), None if as_json else _show_progress, live=live)
     if as_json:
         print_json(asdict(copied))
     else:

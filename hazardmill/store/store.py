@@ -242,18 +242,22 @@ class Store:
                 self.write_lens()  # its views refer to parts that are now gone
         return done
 
-    def copy_to(self, target: Store, progress: Callable[[int, int], None] | None = None) -> CopySummary:
-        """Copy everything that is committed to an empty store, or continue an interrupted copy.
+    def copy_to(
+        self, target: Store, progress: Callable[[int, int], None] | None = None, *, live: bool = False
+    ) -> CopySummary:
+        """Copy everything that is committed to an empty store, or to an earlier copy what it lacks.
 
         Args:
             target: A folder or a bucket.
             progress: Called with the number of commits copied and the total number.
+            live: Whether runs may be at work; what they have not committed is not copied.
 
         Returns:
             Counts over the whole copy, including what an earlier, interrupted copy had brought.
 
         Raises:
-            StoreLocked: Rows are still in the journal, or the target is being compacted or rebuilt.
+            StoreLocked: Rows are still in the journal and the copy is not live, or this store or the target is being
+                compacted or rebuilt.
             CorruptStore: This store is damaged; nothing damaged is copied.
             StoreError: The target holds something else, or a disk or an object store fails.
         """
@@ -262,7 +266,8 @@ class Store:
         if self._layout.root == target._layout.root:
             raise StoreError("a store cannot be copied to itself", file=self.address, remedy="choose another target")
         self.recover()
-        copy.refuse_journal(self._layout, self.address)
+        if not live:
+            copy.refuse_journal(self._layout, self.address)
         with ExitStack() as stack:
             if self._bucket is None:
                 copy.hold_source(self._layout, stack, self.address)

@@ -99,9 +99,11 @@ def test_a_failure_is_told_once_with_what_to_type(prefect: Prefect, hook: Hook) 
     run = prefect.start_run("generate/neiss")
     name = prefect.flow_run(run)["name"]
     state(prefect, run, "RUNNING")
-    state(prefect, run, "FAILED", message="the key is refused; then retry this flow run")
+    # What would end a string of JSON, or a template.
+    message = 'the key "x\\y" of <a> is refused\n{{ 7 * 7 }}; then retry this flow run'
+    state(prefect, run, "FAILED", message=message)
     said = once(hook, f"{name} failed")
-    assert "the key is refused; then retry this flow run" in said["body"] and run in said["body"]
+    assert said["body"].startswith(f"{message}\n") and run in said["body"]
 
 
 def test_a_crash_is_told_once_and_continued_once_although_it_is_reported_twice(prefect: Prefect, hook: Hook) -> None:

@@ -55,3 +55,21 @@ def test_services_wait_for_what_they_need_and_keep_what_they_write(compose: dict
     named = {volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())}
     assert named == set(compose["volumes"])
     assert services["worker"]["stop_grace_period"] == "40s"
+
+
+def test_flows_may_write_where_they_write_by_default(compose: dict[str, Any], project: Path) -> None:
+    folders = ("generated", "evaluations", "releases", "review")
+    image = (project / "Dockerfile").read_text()
+    assert f"install --directory --owner mill {' '.join(folders)}\n" in image
+    places = {volume.split(":")[1] for volume in compose["services"]["worker"]["volumes"]}
+    assert places == {f"/app/{folder}" for folder in folders}
+    unit = (project / "deploy" / "systemd" / "hazardmill-worker@.service").read_text()
+    (writable,) = re.findall(r"^ReadWritePaths=(.*)$", unit, re.MULTILINE)
+    assert writable.split() == [f"/srv/hazardmill/{folder}" for folder in folders]
+    # Without folders of its own for temporary files, nothing runs where all else is read-only.
+    assert "PrivateTmp=true" in unit
+
+
+def test_git_leaves_passwords_out(project: Path) -> None:
+    ignored = subprocess.run(["git", "check-ignore", ".env"], cwd=project, check=False, capture_output=True)
+    assert ignored.returncode == 0

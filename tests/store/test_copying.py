@@ -114,6 +114,18 @@ def test_rows_in_the_journal_are_no_part_of_a_copy(store: Store, tmp_path: Path)
     assert store.copy_to(Store(tmp_path / "copy")).commits == 1
 
 
+def test_a_live_copy_has_what_is_committed_and_later_the_rest(store: Store, tmp_path: Path) -> None:
+    copy = Store(tmp_path / "copy")
+    with store.writer("r1") as writer:
+        add(writer, "a")
+        writer.roll()
+        add(writer, "b")
+        assert store.copy_to(copy, live=True).commits == 1
+        assert names(copy) == ["a"] and copy.verify_files() == []
+    assert store.copy_to(copy, live=True).commits == 2
+    assert names(copy) == names(store) == ["a", "b"]
+
+
 @pytest.mark.full
 def test_damage_is_not_copied(store: Store, machine: Machine, address: str) -> None:
     filled(store)

@@ -2,7 +2,7 @@
 
 Parts are copied before the manifest that lists them, in commit order. An interrupted copy is therefore a whole store of
 the first commits, and the same command continues it. Only committed rows are copied: a store with rows in the journal
-is refused.
+is refused, unless the copy is of a store at work.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def refuse_journal(layout: Layout, place: str) -> None:
         raise StoreLocked(
             f"run {layout.run_of(path.stem)} has rows that are still only in the journal, and would not be copied",
             file=place,
-            remedy="wait for the run to end, or resume it; then copy again",
+            remedy="wait for the run to end, or resume it; then copy again; or copy without these rows, with --live",
         )
 
 
