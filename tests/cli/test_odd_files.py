@@ -55,7 +55,7 @@ def test_code_that_is_no_file_is_told(hazardmill: Hazardmill, tmp_path: Path, od
             continue
         ended = hazardmill("task", "check", place)
         assert ended.code == 1
-        assert ended.out.startswith("draft.py: failed: file: unreadable\n  found: the file ")
+        assert ended.out.startswith("draft.py: failed: file: unreadable\n  wrong: the file ")
 
 
 @pytest.mark.parametrize("part", ["domain.pddl", "problem.pddl", "dangers.json"])

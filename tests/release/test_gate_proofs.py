@@ -111,8 +111,8 @@ def test_what_does_not_follow_from_the_document_is_found(
     examined = examine({**row, **change(row)})
     assert len(examined.problems) >= len(says)
     for part in says:
-        assert any(part in message for message, _ in examined.problems), examined.problems
-    assert all(remedy for _, remedy in examined.problems)
+        assert any(part in problem.message for problem in examined.problems), examined.problems
+    assert all(problem.remedy for problem in examined.problems)
 
 
 def test_every_task_of_a_run_is_validated(every: Release) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from factories.scripted import ScriptedBackend
 
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, UnknownName
 from hazardmill.generation.models import Models
 from hazardmill.llm.requests import Request
 from hazardmill.resources import SOURCES_VARIABLE
@@ -64,12 +64,15 @@ def filled(original: Path, tmp_path: Path) -> Store:
 
 
 def work_on(store: Store, notes: Path, run_id: str, **fields: Any) -> None:
+    worked(start(store, notes, run_id, **fields))
+
+
+def start(store: Store, notes: Path, run_id: str, **fields: Any) -> Run:
     backend = ScriptedBackend(extract=extracted, author=written, judge=APPROVED)
     models = Models(extract="toy", author="toy", judge="toy")
     config = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, **fields)
     run, _ = Run.start(store, config, run_id, resources=answering(backend))
-
-    worked(run)
+    return run
 
 
 def all_of(store: Store, size: int = 100) -> RecheckSummary:
@@ -180,8 +183,11 @@ def test_only_the_runs_asked_for(filled: Store, notes: Path, monkeypatch: pytest
     work_on(filled, notes, "other", sample=1)
     assert {chunk.run_id for chunk in chunks(filled)} == {"run", "other"}
     assert {chunk.run_id for chunk in chunks(filled, ["other"])} == {"other"}
-    with pytest.raises(InputError, match="no draft of nobody was executed"):
-        chunks(filled, ["nobody"])
+    with pytest.raises(UnknownName, match="there is no run nobody in this store"):
+        chunks(filled, ["other", "nobody"])
+    start(filled, notes, "third")
+    with pytest.raises(InputError, match="no draft of third was executed"):
+        chunks(filled, ["third"])
 
 
 def test_a_draft_that_is_gone_is_named(filled: Store) -> None:

@@ -301,7 +301,7 @@ def test_reports_ask_again_too(
     fill(filled, 2)
     calls = []
     again = after_a_compaction(filled, getattr(module, name))
-    monkeypatch.setattr(module, name, lambda *given: calls.append(given) or again(*given))
+    monkeypatch.setattr(module, name, lambda *given, **named: calls.append(given) or again(*given, **named))
     assert use(filled, tmp_path) == expected
     assert len(calls) == 2, "the views of the first are gone"
 
@@ -310,10 +310,10 @@ def after_a_compaction(store: Store, real: Callable) -> Callable:
     """``real``, before whose first call the store is compacted."""
     compacted = []
 
-    def called(*given: object) -> object:
+    def called(*given: object, **named: object) -> object:
         if not compacted:
             compacted.append(Store(store.path).compact())
-        return real(*given)
+        return real(*given, **named)
 
     return called
 
