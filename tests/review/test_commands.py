@@ -142,14 +142,43 @@ def test_an_installed_package_brings_the_rubric_to_an_empty_folder(run, store, p
     monkeypatch.chdir(tmp_path / "empty")
 
     in_store = ("--store", store.path)
-    assert run("stats", *in_store).code == 0 and run("export", "x.csv").out == "x.csv: 0 lines\n"
-    for words in (("serve", *in_store), ("token", "ada")):
-        ended = run(*words)
-        assert ended.code == 2 and "assign tasks first: hazardmill review assign --reviewer NAME" in ended.err
+    ended = run("token", "ada")
+    assert ended.code == 2 and "assign tasks first: hazardmill review assign --reviewer NAME" in ended.err
     assert not (tmp_path / "empty" / "review").exists()
     assert "review: a new review, by rubric 1.3.bundled of hazardmill" in run("assign", *ADA_AND_BEN, *in_store).out
     assert ReviewFolder(Path("review")).rubric_version() == "1.3.bundled"
     assert run("token", "ada").code == 0
+
+
+def test_only_assign_begins_a_review_in_the_default_folder(run, store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = Path("decisions.csv")
+    kept.write_text("made earlier")
+    in_store = ("--store", store.path)
+    reading = {
+        "stats": in_store,
+        "serve": in_store,
+        "record": (*in_store, "--out", "recordings"),
+        "export": (kept,),
+        "import": (kept,),
+        "unblind": (),
+    }
+    for verb, words in reading.items():
+        ended = run(verb, *words)
+        assert (ended.code, ended.out) == (3, ""), verb
+        assert "review/rubric.md: " in ended.err and "`hazardmill review assign`" in ended.err, verb
+    assert [path.name for path in tmp_path.iterdir()] == [kept.name] and kept.read_text() == "made earlier"
+
+
+def test_assign_says_that_it_begins_a_review(run, store, tmp_path):
+    words = ("assign", *ADA_AND_BEN, "--store", store.path, "--review", tmp_path / "typo")
+    said = f"{tmp_path / 'typo'}: a new review, by rubric 1.3 of hazardmill\n"
+    assert run(*words, "--dry-run").out.startswith(said)
+    assert json.loads(run(*words, "--dry-run", "--json").out)["new_review"] is True
+    assert not (tmp_path / "typo").exists()
+    assert json.loads(run(*words, "--json").out)["new_review"] is True
+    assert json.loads(run(*words, "--json").out)["new_review"] is False
+    assert "a new review" not in run(*words).out
 
 
 @pytest.mark.parametrize("name", ["Ada", "../ada", "a b"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import UsageError
 from hazardmill.reporting.terminal_text import render_grid
+from hazardmill.resources import review_folder
 from hazardmill.review.analysis.intent import read_plans
 from hazardmill.review.analysis.render import grids
 from hazardmill.review.analysis.statistics import statistics
@@ -25,14 +25,12 @@ from hazardmill.review.decisions.exchange import export as write
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import POLICIES
 from hazardmill.review.recorded import record_reviews
+from hazardmill.review.rubric import rubric_version
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-DEFAULT_FOLDER: Final = Path("review")
-"""Folder of the review if none is named; an empty review, if it is not there."""
 
 _POLICIES: Final = ("any-reject", "majority", "adjudicated")
 
@@ -43,7 +41,7 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
         "--review",
         "folder",
         type=click.Path(path_type=Path, file_okay=False),
-        default=DEFAULT_FOLDER,
+        default=Path("review"),
         show_default=True,
         help="Folder with rubric.md and decisions/; `review assign` makes it, with hazardmill's rubric.",
     )(function)
@@ -121,7 +119,9 @@ def assign(
     """  # noqa: DOC501  # the docstring is the command's help
     if disputed and plans is not None:
         raise UsageError("--disputed and --plans cannot be combined", remedy="run the command once for each")
-    opened = open_review(folder, begin=True)
+    opened = ReviewFolder(folder)
+    is_new = not opened.has_rubric
+    version = rubric_version(review_folder() / "rubric.md" if is_new else opened.rubric)
     pool = load_pool(open_store(store_path))
     if disputed:
         given = give_disputed(opened, pool, reviewers, seed, dry=dry_run)
@@ -139,11 +139,13 @@ def assign(
             seed=seed,
         )
         given = give_tasks(opened, pool, wish, dry=dry_run)
-    if not dry_run and opened.adopt_rubric() and not as_json:
-        click.echo(f"{folder}: a new review, by rubric {opened.rubric_version()} of hazardmill")
+    if not dry_run:
+        opened.adopt_rubric()
     if as_json:
-        print_json(given.model_dump(mode="json"))
+        print_json({**given.model_dump(mode="json"), "new_review": is_new})
     else:
+        if is_new:
+            click.echo(f"{folder}: a new review, by rubric {version} of hazardmill")
         _print_batch(given, dry_run)
 
 
@@ -229,10 +231,9 @@ def import_(
     Importing a file twice changes nothing. Conflicts are reported, and both sides are kept. Exit code 1 if a line was
     refused, or if two decisions of one reviewer on one task conflict (the later one counts).
     """
-    kinds = load_kinds(open_store(store_path, create=store_path is None))
     opened = open_review(folder)
+    kinds = load_kinds(open_store(store_path, create=store_path is None))
     result = import_files(opened, files, reviewer=reviewer, kinds=kinds)
-    opened.adopt_rubric()
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
@@ -282,27 +283,20 @@ def unblind(folder: Path, as_json: bool) -> None:
 
     This cannot be undone.
     """
-    opened = open_review(folder)
-    done = open_eyes(opened)
-    opened.adopt_rubric()
+    done = open_eyes(open_review(folder))
     if as_json:
         print_json({"unblinded_now": done})
     else:
         click.echo("the review is unblinded" if done else "the review was already unblinded")
 
 
-def open_review(path: Path, *, begin: bool = False) -> ReviewFolder:
-    """Return the review in a folder; the default folder is an empty review where it is not there.
-
-    Args:
-        path: The folder.
-        begin: Whether a review may begin in any folder.
+def open_review(path: Path) -> ReviewFolder:
+    """Return the review in a folder; only ``review assign`` begins one.
 
     Raises:
         InputError: The folder has no rubric, or one that cannot be read.
     """
     folder = ReviewFolder(path)
-    # A misspelt folder must not become an empty review; nobody misspells the default.
-    if os.path.lexists(folder.rubric) or not (begin or path == DEFAULT_FOLDER):
-        folder.rubric_version()
+    # An empty review in its place would hide a misspelt folder, or a command in the wrong one.
+    folder.rubric_version()
     return folder

@@ -63,7 +63,6 @@ def serve(
         message = f"the review app needs a package that is not installed: {error.name}"
         raise ExtraMissing(message, extra="review") from error
     _check_assignments(opened, reviewers)
-    opened.adopt_rubric()
     rules = rules_for(opened, bind, names, reviewers, https=https)
     app = make_app(open_store(store_path), opened, rules)
     listening = listen(bind, port)

@@ -81,6 +81,11 @@ class ReviewFolder:
         """Path of the rubric."""
         return self.path / "rubric.md"
 
+    @property
+    def has_rubric(self) -> bool:
+        """Whether there is a rubric, readable or not; without one the folder is no review yet."""
+        return os.path.lexists(self.rubric)
+
     def rubric_version(self) -> str:
         """Return the version of the rubric.
 
@@ -89,22 +94,17 @@ class ReviewFolder:
         """
         return rubric_version(self.rubric)
 
-    def adopt_rubric(self) -> bool:
+    def adopt_rubric(self) -> None:
         """Copy hazardmill's rubric into the folder, which is made, unless it has a rubric.
 
         Decisions lie beside the rubric by which they were made, so it is not read in place.
 
-        Returns:
-            Whether it was copied.
-
         Raises:
             StoreError: The folder cannot be written.
         """
-        if os.path.lexists(self.rubric):
-            return False
-        make_folder(self.path.absolute())
-        write_file(self.rubric, (review_folder() / "rubric.md").read_bytes())
-        return True
+        if not self.has_rubric:
+            make_folder(self.path.absolute())
+            write_file(self.rubric, (review_folder() / "rubric.md").read_bytes())
 
     def now(self) -> datetime:
         """Return the time in UTC."""
