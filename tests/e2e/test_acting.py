@@ -98,7 +98,7 @@ def test_hazard_tasks_are_released_and_loaded(place: Path, tmp_path: Path) -> No
     manifest = read_manifest(place / "release")
     assert (manifest.tasks, manifest.scenarios, manifest.recorded) == (0, 0, 11)
     loaded = in_a_child(LOADING, tmp_path, place / "release", json.dumps(["hazard_tasks"]))
-    assert sum(split["rows"] for split in loaded["hazard_tasks"].values()) == 11
+    assert sum(len(split["rows"]) for split in loaded["hazard_tasks"].values()) == 11
     rows = load_release(place / "release").rows("hazard_tasks", None, ("licence", "attribution"))
     assert {(row["licence"], row["attribution"].split()[0]) for row in rows} == {("MIT", "BEHAVIOR")}
 

@@ -68,8 +68,8 @@ def test_any_disagreement_rejects_and_the_funnel_adds_up(place: Path) -> None:
 
 def test_datasets_loads_what_was_released(place: Path, tmp_path: Path) -> None:
     loaded = in_a_child(LOADING, tmp_path, place / "release", json.dumps(["scenarios", "reviews"]))
-    assert sum(split["rows"] for split in loaded["scenarios"].values()) == 34
-    assert sum(split["rows"] for split in loaded["reviews"].values()) == 68
+    assert sum(len(split["rows"]) for split in loaded["scenarios"].values()) == 34
+    assert sum(len(split["rows"]) for split in loaded["reviews"].values()) == 68
     assert {"kind", "risk", "domain_pddl", "problem_pddl", "plan"} <= set(loaded["scenarios"]["train"]["columns"])
 
 
