@@ -23,9 +23,11 @@ from hazardmill.run_options import AccessOptions, GenerationOptions, ModelOption
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
 
-NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE", "HAZARDMILL_CACHE"})
-"""Variables with our prefix that are read elsewhere: folders of sources, data for tests, and the working folder of a
-store in a bucket."""
+NO_SETTINGS: Final = frozenset(
+    {"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE", "HAZARDMILL_CACHE", "HAZARDMILL_TRACEBACK"}
+)
+"""Variables with our prefix that are read elsewhere: folders of sources, data for tests, the working folder of a store
+in a bucket, and whether errors show their traceback."""
 
 
 class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hazardmill.cli.main import TRACEBACK_VARIABLE
 from hazardmill.errors import SettingsError
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.settings import NO_SETTINGS, SETTINGS_FILE, Settings, load_settings
@@ -35,7 +36,7 @@ def test_the_environment_wins_over_the_file_and_the_file_over_defaults(monkeypat
 
 
 def test_other_variables_of_ours_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert SOURCES_VARIABLE in NO_SETTINGS
+    assert {SOURCES_VARIABLE, TRACEBACK_VARIABLE} <= NO_SETTINGS
     for variable in NO_SETTINGS:
         monkeypatch.setenv(variable, "anywhere")
     assert load_settings() == Settings()

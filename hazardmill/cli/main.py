@@ -11,7 +11,7 @@ import click
 
 from hazardmill import __version__
 from hazardmill.cli.lazy import LazyGroup
-from hazardmill.errors import HazardmillError, InputError, RunWaiting, StoreError
+from hazardmill.errors import ConnectionFailed, HazardmillError, InputError, RunWaiting, StoreError
 from hazardmill.files import encoding_remedy
 from hazardmill.text.printable import printable_lines
 from hazardmill.text.standard_streams import guard_streams
@@ -50,6 +50,12 @@ COMMANDS: Final = {
 }
 """Maps a command to its address and its line in the help."""
 
+_UNREACHABLE: Final = frozenset({errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH})
+"""Errors of a connection for which Python has no class."""
+
+TRACEBACK_VARIABLE: Final = "HAZARDMILL_TRACEBACK"
+"""Variable of the environment that, if it is set, has an error show its traceback."""
+
 _MOST_SHOWN: Final = 500
 """Characters of a text that is shown whole when it cannot be written."""
 
@@ -73,7 +79,8 @@ def main() -> NoReturn:
     """Run the command line, and exit with its exit code.
 
     A ``HazardmillError`` becomes one message on standard error and the exit code of its class; ctrl-C becomes 4. So
-    does what the operating system refuses, wherever no command has words of its own for it.
+    does what the operating system refuses, wherever no command has words of its own for it. If the variable
+    ``HAZARDMILL_TRACEBACK`` is set, a traceback comes before the message.
     """
     guard_streams()
     stdout = sys.stdout
@@ -117,20 +124,39 @@ def _code_of(error: click.ClickException) -> int:
 
 
 def _fail(error: HazardmillError) -> NoReturn:
+    if os.environ.get(TRACEBACK_VARIABLE):
+        import traceback
+
+        click.echo(printable_lines(traceback.format_exc().rstrip()), err=True)
     click.echo(printable_lines(f"error: {error}"), err=True)
     sys.exit(error.exit_code)
 
 
-def _system_error(error: OSError) -> StoreError:
+def _system_error(error: OSError) -> HazardmillError:
     """Return the error for a file, folder or connection that the operating system refuses."""
     place = error.filename2 if error.filename2 is not None else error.filename
-    return StoreError(
-        f"cannot read or write this: {error.strerror or error}" if place is not None else error.strerror or str(error),
-        file=None if place is None else os.fsdecode(place) if isinstance(place, bytes) else str(place),
-        remedy="free some space on this disk"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT)
-        else "check the path, and whether this user may read and write there",
-    )
+    says = error.strerror or str(error) or type(error).__name__
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "free some space on this disk"
+    elif place is not None:
+        remedy = "check the path, and whether this user may read and write there"
+    elif _is_of_a_connection(error):
+        return ConnectionFailed(
+            says, remedy="check the address, and whether it can be reached from here; then repeat the command"
+        )
+    else:
+        # Nothing here says whose mistake it is.
+        remedy = f"set {TRACEBACK_VARIABLE}=1 to see where this happened, and report it if it is a bug of hazardmill"
+    if place is None:
+        return StoreError(says, remedy=remedy)
+    file = os.fsdecode(place) if isinstance(place, bytes) else str(place)
+    return StoreError(f"cannot read or write this: {says}", file=file, remedy=remedy)
+
+
+def _is_of_a_connection(error: OSError) -> bool:
+    import socket
+
+    return isinstance(error, ConnectionError | TimeoutError | socket.gaierror) or error.errno in _UNREACHABLE
 
 
 def _encoding_error(error: UnicodeEncodeError) -> StoreError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 from test_cli import LEAVES
 
+from hazardmill.cli.main import TRACEBACK_VARIABLE, main
 from hazardmill.cli.main import hazardmill as commands
-from hazardmill.cli.main import main
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -23,6 +24,8 @@ from .conftest import Hazardmill
 FULL = Path("/dev/full")
 """A device that takes nothing: Linux has it."""
 NO_SPACE = "error: standard output cannot be written: No space left on device [free some space there]\n"
+
+REACH = "check the address, and whether it can be reached from here; then repeat the command]"
 
 OLD = {"LC_ALL": "C", "PYTHONUTF8": "0"}
 """The environment of a Python that takes the names of files to be ASCII."""
@@ -150,6 +153,16 @@ def test_what_an_encoding_lacks_is_printed_as_an_escape(hazardmill: Hazardmill, 
             "error: out: cannot read or write this: Permission",
         ),
         (OSError(errno.ENOSPC, "No space left on device"), "error: No space left on device [free some space"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), f"error: Connection refused [{REACH}"),
+        (
+            ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"),
+            f"error: Connection reset by peer [{REACH}",
+        ),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), f"error: No route to host [{REACH}"),
+        (TimeoutError("timed out"), f"error: timed out [{REACH}"),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), f"error: Name or service not known [{REACH}"),
+        (OSError(errno.EMFILE, "Too many open files"), "error: Too many open files [set HAZARDMILL_TRACEBACK=1 to see"),
+        (OSError("no words of the system"), "error: no words of the system [set HAZARDMILL_TRACEBACK=1 to see"),
         (
             FileNotFoundError(errno.ENOENT, "No such file", "a", None, "b"),
             "error: b: cannot read or write this: No such",
@@ -163,5 +176,11 @@ def test_what_the_system_refuses_is_one_message(
         raise error
 
     monkeypatch.setattr(commands, "main", refuse)
-    assert code_of(monkeypatch) == 3
-    assert capsys.readouterr().err.startswith(message)
+    monkeypatch.delenv(TRACEBACK_VARIABLE, raising=False)
+    assert code_of(monkeypatch) == (5 if REACH in message else 3)
+    said = capsys.readouterr().err
+    assert said.startswith(message) and said.count("\n") == 1
+    monkeypatch.setenv(TRACEBACK_VARIABLE, "1")
+    code_of(monkeypatch)
+    traced = capsys.readouterr().err
+    assert traced.startswith("Traceback ") and "in refuse\n" in traced and traced.endswith(f"\n{said}")
