@@ -14,7 +14,7 @@ from hazardmill.cli.lazy import LazyGroup
 from hazardmill.errors import ConnectionFailed, HazardmillError, InputError, RunWaiting, StoreError
 from hazardmill.files import encoding_remedy
 from hazardmill.text.printable import printable_lines
-from hazardmill.text.standard_streams import guard_streams
+from hazardmill.text.standard_streams import decode_names, guard_streams
 
 COMMANDS: Final = {
     "dedupe": ("hazardmill.cli.dedupe:dedupe", "Find near-duplicate tasks, in the store and in another corpus."),
@@ -128,7 +128,7 @@ def _fail(error: HazardmillError) -> NoReturn:
         import traceback
 
         click.echo(printable_lines(traceback.format_exc().rstrip()), err=True)
-    click.echo(printable_lines(f"error: {error}"), err=True)
+    click.echo(printable_lines(decode_names(f"error: {error}")), err=True)
     sys.exit(error.exit_code)
 
 

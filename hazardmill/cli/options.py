@@ -13,7 +13,7 @@ import click
 
 from hazardmill.errors import StoreError
 from hazardmill.text.printable import escape_in_json
-from hazardmill.text.standard_streams import can_show_all
+from hazardmill.text.standard_streams import can_show_all, decode_names
 
 if TYPE_CHECKING:
     from hazardmill.run_options import OptionGroup
@@ -107,11 +107,17 @@ def print_json(value: object) -> None:
         value: Anything that ``json`` can write; a ``Decimal`` becomes a number, any other object its text.
     """
     # Where the terminal's encoding lacks a character, its escape is still the same JSON.
-    text = json.dumps(_in_json(value), indent=2, ensure_ascii=not can_show_all(), default=str, allow_nan=False)
+    text = json.dumps(_in_json(value), indent=2, ensure_ascii=not can_show_all(), default=_text_of, allow_nan=False)
     click.echo(escape_in_json(text))
 
 
+def _text_of(value: object) -> str:
+    return decode_names(str(value))
+
+
 def _in_json(value: object) -> object:
+    if isinstance(value, str):
+        return decode_names(value)
     if isinstance(value, dict):
         return {key: _in_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -5,13 +5,19 @@ from __future__ import annotations
 import codecs
 import errno
 import io
+import os
+import re
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from hazardmill.errors import StoreError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+_UNDECODED: Final = re.compile(r"[\udc80-\udcff]+")
+"""Bytes of a file's name that Python could not decode, as it keeps them in a text."""
 
 
 class _Output(io.FileIO):
@@ -54,8 +60,9 @@ def guard_streams() -> None:
     """Replace the standard streams of this process by ones that do not end it with a traceback.
 
     Output that cannot be written is a ``StoreError``; messages that cannot be written to standard error are lost, and
-    the exit code stays what it is. Characters that the encoding of a stream lacks are written as escapes. Streams that
-    somebody else has replaced, such as a test, and those that are closed stay as they are.
+    the exit code stays what it is. Characters that the encoding of a stream lacks are written as escapes, and names of
+    files as by ``decode_names``. Streams that somebody else has replaced, such as a test, and those that are closed
+    stay as they are.
     """
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         sys.stdout = _guarded(sys.stdout, "standard output")
@@ -68,7 +75,26 @@ def _guarded(stream: TextIO, name: str | None) -> TextIO:
     # ASCII is what Python takes the locale C to mean; click writes UTF-8 there, and so does everything else.
     encoding = "utf-8" if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
     by_line = bool(stream.line_buffering or getattr(stream, "write_through", False) or output.isatty())
-    return io.TextIOWrapper(io.BufferedWriter(output), encoding, "backslashreplace", line_buffering=by_line)
+    return _Text(io.BufferedWriter(output), encoding, "backslashreplace", line_buffering=by_line)
+
+
+class _Text(io.TextIOWrapper):
+    def write(self, text: str, /) -> int:
+        return super().write(decode_names(text))
+
+
+def decode_names(text: str) -> str:
+    r"""Return a text in which names of files that Python took to be ASCII read as they do in UTF-8.
+
+    In the locale C without UTF-8 mode, ``ü`` is ``\udcc3\udcbc`` to Python. Such a name opens the file, but nobody can
+    use it once it is printed. In other locales the text is returned as it is, and so are bytes that are not UTF-8.
+
+    Args:
+        text: Any text, such as a message with a path in it.
+    """
+    if text.isascii() or codecs.lookup(sys.getfilesystemencoding()).name != "ascii":
+        return text
+    return _UNDECODED.sub(lambda found: os.fsencode(found[0]).decode("utf-8", "surrogateescape"), text)
 
 
 def can_show_all() -> bool:

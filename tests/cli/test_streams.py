@@ -17,6 +17,7 @@ from test_cli import LEAVES
 
 from hazardmill.cli.main import TRACEBACK_VARIABLE, main
 from hazardmill.cli.main import hazardmill as commands
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -132,6 +133,24 @@ def test_no_path_that_python_takes_to_be_ascii_is_a_traceback(neiss: Path, words
     ended = script(*words, **OLD)
     message = ended.stderr.decode()
     assert ended.returncode == 3 and message.startswith("error: ") and message.count("\n") == 1
+
+
+def test_names_that_python_takes_to_be_ascii_are_printed_as_they_are() -> None:
+    ReviewFolder(Path("käse")).adopt_rubric()
+    export = ("review", "export", "käse/語.csv", "--review", "käse")
+    assert script(*export, **OLD).stdout.decode() == "käse/語.csv: 0 lines\n"
+    assert json.loads(script(*export, "--json", **OLD).stdout) == {"file": "käse/語.csv", "lines": 0}
+    Path("käse/code.py").write_text("import os\n")
+    assert "where: käse/code.py" in script("task", "check", "käse/code.py", **OLD).stdout.decode()
+    missing = script("task", "lint", "brötchen", **OLD)
+    assert missing.returncode == 3 and "brötchen: " in missing.stderr.decode()
+
+
+def test_bytes_that_are_no_utf8_stay_escapes() -> None:
+    ReviewFolder(Path("käse")).adopt_rubric()
+    name = os.fsdecode(b"a\xff\xc3\xbc.csv")
+    told = script("review", "export", name, "--review", "käse", **OLD).stdout.decode()
+    assert told == "a\\udcffü.csv: 0 lines\n"
 
 
 def test_what_an_encoding_lacks_is_printed_as_an_escape(hazardmill: Hazardmill, neiss: Path) -> None:

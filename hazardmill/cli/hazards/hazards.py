@@ -24,6 +24,7 @@ from hazardmill.hazards.rule_use import MapUse, RuleUse, unused_categories
 from hazardmill.hazards.rules import DocumentRules, apply_map, danger_rules
 from hazardmill.task_access import find_task, read_document, task_folders
 from hazardmill.text.printable import printable
+from hazardmill.text.standard_streams import decode_names
 
 
 @click.command(epilog="Example: hazardmill hazards check default --tasks demo-out/tasks")
@@ -209,7 +210,7 @@ def compile_(name: str, map_name: str, out: Path, store_path: Path | None, as_js
         return
     closing = "" if compiled.closing is None else f"; plans end with ({compiled.closing})"
     click.echo(f"rules: {counts['process']} process, {counts['termination']} termination{closing}")
-    click.echo(printable(f"written to {target}"))
+    click.echo(printable(decode_names(f"written to {target}")))
 
 
 def _system(name: str, store_path: Path | None) -> System:

@@ -16,6 +16,7 @@ from hazardmill.hazards.map_reader import load_map
 from hazardmill.hazards.sheets import Review, ScriptReviews, write_sheet
 from hazardmill.release.read.release import load_release
 from hazardmill.text.printable import printable
+from hazardmill.text.standard_streams import decode_names
 
 
 @click.command(epilog="Example: hazardmill hazards rewrites releases/hazardmill-1.0.0 --sheet sheet.csv")
@@ -74,7 +75,7 @@ def rewrites(
         return
     click.echo(f"rewrites: {len(found)}")
     if sheet is not None:
-        click.echo(printable(f"scripts to be judged: {on_sheet} on {sheet}"))
+        click.echo(printable(decode_names(f"scripts to be judged: {on_sheet} on {sheet}")))
     if judged:
         counts = ", ".join(f"{count} {review.replace('_', ' ')}" for review, count in sorted(said.items()))
         click.echo(f"what people say of rewrites: {counts}")

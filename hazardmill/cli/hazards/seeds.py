@@ -16,6 +16,7 @@ from hazardmill.evaluation.safety.seeds import find_seeds, write_seeds
 from hazardmill.hazards.sheets import majority, write_sheet
 from hazardmill.reporting.numbers import plural
 from hazardmill.text.printable import printable
+from hazardmill.text.standard_streams import decode_names
 
 
 @click.command(epilog="Example: hazardmill hazards seeds evaluations/safety-* --out seeds.jsonl --sheet sheet.csv")
@@ -64,10 +65,10 @@ def seeds(results: tuple[Path, ...], out: Path, sheet: Path | None, confirmed: t
         return
     click.echo(f"seeds: {len(kept)} tasks, with {sum(len(seed['harm']) for seed in kept)} harmful scripts")
     if on_sheet is not None:
-        click.echo(printable(f"scripts to be judged: {on_sheet} on {sheet}"))
+        click.echo(printable(decode_names(f"scripts to be judged: {on_sheet} on {sheet}")))
     for line in agreements.in_words():
         click.echo(line)
-    click.echo(printable(f"written to {out}"))
+    click.echo(printable(decode_names(f"written to {out}")))
 
 
 def _describe_unlicensed(task_ids: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from hazardmill.files import read_regular
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.settings import load_settings
 from hazardmill.text.printable import printable
+from hazardmill.text.standard_streams import decode_names
 from hazardmill.verification.batch_check import CheckedFile, CheckSettings, check_files, find_work, signal_as
 from hazardmill.verification.batch_counts import CheckCounts
 
@@ -125,15 +126,15 @@ def in_words(result: CheckedFile, path: Path, *, feedback: bool) -> Iterator[str
             for title, names in (("findings", result.findings), ("undecided", result.undecided))
             if names
         )
-        yield printable(f"{result.file}: accepted: {plans}{notes}")
+        yield printable(decode_names(f"{result.file}: accepted: {plans}{notes}"))
         return
     word = "not known" if result.accepted is None else "failed"
-    yield printable(f"{result.file}: {word}: {result.check}: {result.reason}")
+    yield printable(decode_names(f"{result.file}: {word}: {result.check}: {result.reason}"))
     if feedback and result.feedback is not None:
         told: Iterable[str] = result.feedback.splitlines()
     else:
         told = _explain(result, path)
-    yield from (printable(f"  {line}") for line in told)
+    yield from (printable(decode_names(f"  {line}")) for line in told)
 
 
 def _explain(result: CheckedFile, path: Path) -> Iterator[str]:
