@@ -13,6 +13,7 @@ from the document is stored in several places, and these must agree.
     stored.py       the tasks of a store, each compared with the rows that it was made from
     place.py        any place that holds tasks: a task folder, a folder that contains task folders, a store
     batch_check.py  running and proving the code of many tasks
+    draft_problems.py  what is wrong with the code of a task, problem by problem
     batch_counts.py  counting the results
 """
 

@@ -29,9 +29,10 @@ from hazardmill.formalism.proofs.certificate import twin_json
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.context import Prompts
 from hazardmill.generation.execute import Execution, execute
-from hazardmill.generation.refine import DraftFinding, draft_findings, first_failure, render_feedback
+from hazardmill.generation.refine import DraftFinding, first_failure, render_feedback
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.task_access import declared_unavoidable
+from hazardmill.verification.draft_problems import list_problems
 
 CODE: Final = "code.py"
 """Name of the module in a task folder."""
@@ -248,10 +249,10 @@ class FileChecker:
         except SandboxError as error:
             return CheckedFile(work.name, None, "jail", "jail_failed", message=error.message, mend=error.remedy)
         if not execution.passed:
-            return self._failure(work, execution)
+            return self._failure(work, draft, execution)
         return _accept(work, code, execution, self._jail.profile)
 
-    def _failure(self, work: FileToCheck, execution: Execution) -> CheckedFile:
+    def _failure(self, work: FileToCheck, code: str, execution: Execution) -> CheckedFile:
         first = first_failure(execution.checks)
         return CheckedFile(
             work.name,
@@ -261,7 +262,7 @@ class FileChecker:
             line=first.details.get("line"),
             message=first.message,
             mend=first.mend,
-            problems=tuple(draft_findings(execution.checks)),
+            problems=list_problems(code, execution.checks),
             feedback=render_feedback(1, execution.checks, self._template),
             document_hash=execution.document.hash if execution.document else None,
         )

@@ -117,6 +117,32 @@ def test_a_person_is_told_what_is_wrong_where_and_what_to_do(hazardmill: Hazardm
     ]
 
 
+def test_every_violation_of_the_policy_is_a_problem_of_its_own(hazardmill: Hazardmill) -> None:
+    Path("soup.py").write_text("import os\n\nimport sys\n")
+    ended = hazardmill("task", "check", "soup.py", "--json")
+    problems = ended.json["results"][0]["problems"]
+    assert [each["message"] for each in problems] == [
+        "no class subclasses PlanningTask",
+        "line 1: import of os",
+        "line 3: import of sys",
+    ]
+    told = hazardmill("task", "check", "soup.py").out.splitlines()
+    starts = [number for number, line in enumerate(told) if line.startswith("  wrong: ")]
+    where = ["  where: soup.py", "  where: soup.py:1: import os", "  where: soup.py:3: import sys"]
+    for number, problem, place in zip(starts, problems, where, strict=True):
+        assert told[number : number + 3] == [
+            f"  wrong: {problem['message']}",
+            place,
+            f"  remedy: {problem['mend']}",
+        ]
+
+
+def test_violations_beyond_the_first_twenty_are_counted(hazardmill: Hazardmill) -> None:
+    Path("soup.py").write_text("import os\n" * 1_200)
+    out = hazardmill("task", "check", "soup.py").out
+    assert out.count("  wrong: ") == 21 and "  wrong: 1,181 more places break the policy\n" in out
+
+
 def test_a_problem_without_a_line_points_at_the_first_line_that_names_it(hazardmill: Hazardmill) -> None:
     out = hazardmill("task", "check", written(faulty("dead_action"))).out
     lines = Path("soup.py").read_text().splitlines()

@@ -141,7 +141,7 @@ def test_names_that_python_takes_to_be_ascii_are_printed_as_they_are() -> None:
     assert script(*export, **OLD).stdout.decode() == "käse/語.csv: 0 lines\n"
     assert json.loads(script(*export, "--json", **OLD).stdout) == {"file": "käse/語.csv", "lines": 0}
     Path("käse/code.py").write_text("import os\n")
-    assert "where: käse/code.py" in script("task", "check", "käse/code.py", **OLD).stdout.decode()
+    assert "where: käse/code.py:1: import os\n" in script("task", "check", "käse/code.py", **OLD).stdout.decode()
     missing = script("task", "lint", "brötchen", **OLD)
     assert missing.returncode == 3 and "brötchen: " in missing.stderr.decode()
 
