@@ -1,8 +1,9 @@
 """One figure of two runs on the same records: both values, their difference, and its interval.
 
 The interval comes from a paired bootstrap: each resample draws records together with their outcomes in both runs.
-Where all pairs differ alike, as where no record changed, resamples show no spread: the difference of two shares then
-has an interval from Wilson's of the records that may change all the same, and other figures have none.
+Where fewer than five pairs differ in another way than the others, as where hardly a record changed, resamples show too
+little of the spread: the difference of two shares then has an interval from Wilson's of the records that may change all
+the same, and other figures have none.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from hazardmill.records import FrozenModel
 from hazardmill.statistics.bootstrap import NO_SPREAD, RESAMPLES, bounds, has_no_width, resample
 from hazardmill.statistics.estimate import LEVEL, Estimate, Method
 from hazardmill.statistics.mcnemar import exact_p
 from hazardmill.statistics.proportion import Share, rate
-from hazardmill.statistics.ratios import agreeing_interval
+from hazardmill.statistics.ratios import FEWEST_DEVIATING, count_deviating, wilson_over_units
 
 if TYPE_CHECKING:
     from hazardmill.statistics.bootstrap import Floats
+
+FEW_CHANGED: Final = f"fewer than {FEWEST_DEVIATING} pairs changed, too few to show the spread"
+"""Why a difference of costs or counts has no interval although its pairs do not all agree."""
 
 Unit = Literal["share", "drafts", "USD", "seconds"]
 Values = Sequence[float | None]
@@ -134,7 +138,7 @@ def figures(quotients: Sequence[Quotient], how: ComparisonOptions) -> list[Paire
     drawn = resample(numerators, denominators, resamples=how.resamples, seed=how.seed)
     ends = bounds(drawn[:, 1::2] - drawn[:, ::2], how.level)
     return [
-        _figure(each, table, (float(ends.low[place]), float(ends.high[place])))
+        _figure(each, table, (float(ends.low[place]), float(ends.high[place])), how.level)
         for place, (each, table) in enumerate(zip(quotients, tables, strict=True))
     ]
 
@@ -147,16 +151,16 @@ def _table(of: Quotient) -> Floats:
     return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 
-def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> PairedFigure:
+def _figure(of: Quotient, table: Floats, interval: tuple[float, float], level: float) -> PairedFigure:
     known = [pair for pair in zip(of.a, of.b, strict=True) if None not in pair]
     one, other = (_divide(table[:, side].sum(), table[:, side + 2].sum()) for side in (0, 1))
     difference = None if one is None or other is None else other - one
-    found = None if difference is None else _with_interval(of, difference, table, interval)
+    found = None if difference is None else _with_interval(of, difference, table, interval, level)
     only_a = only_b = p = share_a = share_b = None
     if of.unit == "share" and known:
         only_a, only_b = known.count((1, 0)), known.count((0, 1))
         p = exact_p(only_b, only_a)
-        share_a, share_b = (rate(sum(pair[side] == 1 for pair in known), len(known)) for side in (0, 1))
+        share_a, share_b = (rate(sum(pair[side] == 1 for pair in known), len(known), level) for side in (0, 1))
     return PairedFigure(
         name=of.name,
         unit=of.unit,
@@ -177,16 +181,22 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> Paire
     )
 
 
-def _with_interval(of: Quotient, difference: float, table: Floats, interval: tuple[float, float]) -> Estimate:
+def _with_interval(
+    of: Quotient, difference: float, table: Floats, interval: tuple[float, float], level: float
+) -> Estimate:
     low, high = interval
     if math.isnan(low):
         return Estimate(value=difference, why="no resample has a difference")
-    if not has_no_width(low, high):
-        return Estimate(value=difference, low=low, high=high, method="bootstrap")
-    if of.unit != "share":
+    if of.unit == "share":
+        off, pairs = table[:, 1] - table[:, 0], table[:, 2]
+        if count_deviating(off, pairs) < FEWEST_DEVIATING or has_no_width(low, high):
+            low, high = wilson_over_units(off, pairs, (-1.0, 1.0), level)
+            return Estimate(value=difference, low=low, high=high, method="wilson")
+    elif has_no_width(low, high):
         return Estimate(value=difference, why=NO_SPREAD)
-    low, high = agreeing_interval(difference, table[:, 1] - table[:, 0], table[:, 2], (-1.0, 1.0))
-    return Estimate(value=difference, low=low, high=high, method="wilson")
+    elif ((table[:, 0] != table[:, 1]) | (table[:, 2] != table[:, 3])).sum() < FEWEST_DEVIATING:
+        return Estimate(value=difference, why=FEW_CHANGED)
+    return Estimate(value=difference, low=low, high=high, method="bootstrap")
 
 
 def _divide(above: float, below: float) -> float | None:

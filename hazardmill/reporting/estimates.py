@@ -40,7 +40,7 @@ def render_estimate(
 def render_interval(found: Estimate, form: Form, usual: Method | None = None) -> str | None:
     """Write the interval of an estimate as ``4.75 to 19.26``, or as ``78.5 to 100.0, Wilson``.
 
-    Wilson's interval is named, because it often stands among intervals of a bootstrap, where all tasks agree.
+    Wilson's interval is named, because it often stands among intervals of a bootstrap, where (almost) all tasks agree.
 
     Args:
         found: The estimate.

@@ -28,8 +28,8 @@ class Estimate(FrozenModel):
         low: Lower end of the interval; ``None`` if there is no interval. An interval always has a width.
         high: Upper end of the interval; ``None`` if there is no interval.
         n: Number of things that the figure is computed from; ``None`` if whoever holds the estimate states it.
-        method: How the figure or its interval was computed; ``wilson`` also where all units agree, so that a bootstrap
-            over them would show no spread.
+        method: How the figure or its interval was computed; ``wilson`` also where (almost) all units agree, so that a
+            bootstrap over them would show too little of the spread.
         why: Why there is no value or no interval; ``None`` if nothing is missing.
     """
 

@@ -13,19 +13,20 @@ Share = Annotated[
 """A proportion as reviews and statistics write it to JSON."""
 
 
-def rate(count: int, of: int) -> Proportion:
-    """Return the share ``count / of`` with Wilson's 95 % interval.
+def rate(count: int, of: int, level: float = LEVEL) -> Proportion:
+    """Return the share ``count / of`` with Wilson's interval.
 
     Args:
         count: How many things have the property.
         of: How many things there are.
+        level: Confidence level.
 
     Returns:
         The share; its value and interval are ``None`` if ``of`` is 0.
     """
     if not of:
         return Proportion(count=0, n=0, value=None, method="wilson", why="there is nothing to count yet")
-    low, high = wilson_interval(count, of)
+    low, high = wilson_interval(count, of, level)
     return Proportion(count=count, n=of, value=count / of, low=low, high=high, method="wilson")
 
 

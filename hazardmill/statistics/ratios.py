@@ -1,8 +1,9 @@
 """Ratios of sums over rows, with intervals over the units that the rows belong to, such as tasks.
 
-The interval is a percentile bootstrap over units, except where all units agree, as in 14 safe plans of 14. There every
-resample is the same, and its percentiles would claim that the ratio is known exactly. Such a ratio has Wilson's
-interval instead, and its ``method`` says so.
+The interval is a percentile bootstrap over units, except where fewer than ``FEWEST_DEVIATING`` units differ from the
+others, as in 14 safe plans of 14, or 13. What few units show of the spread is too little: resamples without them are
+all the same, and percentiles would claim that the ratio is known (almost) exactly. Such a ratio has Wilson's interval
+over units instead, and its ``method`` says so.
 """
 
 from __future__ import annotations
@@ -30,8 +31,14 @@ Limits = tuple[float, float]
 SHARE: Final[Limits] = (0.0, 1.0)
 """The limits of a share, and of a mean of scores from 0 to 1."""
 
-_ROUNDING: Final = 1e-9
-"""Ratios of units that differ by no more than this are the same."""
+FEWEST_DEVIATING: Final = 5
+"""With fewer units that differ from the others than this, resamples show too little of the spread."""
+
+FEW_DEVIATE: Final = f"fewer than {FEWEST_DEVIATING} differ from the others, too few to show the spread"
+"""Why a ratio without limits has no interval although its units do not all agree."""
+
+_DIGITS: Final = 9
+"""Ratios of units, as parts of the range between the limits, are the same if they agree in so many decimal places."""
 
 
 def ratios_of_sums(
@@ -55,7 +62,8 @@ def ratios_of_sums(
         level: Confidence level of the intervals.
         seed: Seed of the bootstrap.
         why: By the name of a ratio, why it has no value if it has none.
-        unlimited: Names of the ratios that are not between 0 and 1; they have no interval where all units agree.
+        unlimited: Names of the ratios that are not between 0 and 1; they have no interval where fewer than
+            ``FEWEST_DEVIATING`` units differ from the others.
 
     Returns:
         The estimates by name; one without a denominator has no value.
@@ -107,7 +115,8 @@ def estimate_ratios(
 
     Returns:
         One estimate per ratio, whose ``n`` is the rounded sum of its denominators; without a value if that sum is 0. A
-        ratio without limits has no interval, but the reason, where all units agree.
+        ratio without limits has no interval, but the reason, where fewer than ``FEWEST_DEVIATING`` units differ from
+        the others.
     """
     if clusters is not None:
         numerators, denominators = sum_clusters(numerators, clusters), sum_clusters(denominators, clusters)
@@ -128,11 +137,14 @@ def _estimate(above: Floats, below: Floats, ends: tuple[float, float], level: fl
         return Estimate(value=None, n=n, method="bootstrap")
     value = float(above.sum()) / total
     low, high = map(float, ends)
-    if not math.isnan(low) and not has_no_width(low, high):
+    deviating = count_deviating(above, below)
+    # With few resamples, these can be the same although many units deviate.
+    same = math.isnan(low) or has_no_width(low, high)
+    if deviating >= FEWEST_DEVIATING and not same:
         return Estimate(value=value, low=low, high=high, n=n, method="bootstrap")
     if limits is None:
-        return Estimate(value=value, n=n, why=NO_SPREAD)
-    low, high = agreeing_interval(value, above, below, limits, level)
+        return Estimate(value=value, n=n, why=FEW_DEVIATE if deviating and not same else NO_SPREAD)
+    low, high = wilson_over_units(above, below, limits, level)
     return Estimate(value=value, low=low, high=high, n=n, method="wilson")
 
 
@@ -159,34 +171,76 @@ def mean_of_estimates(first: Estimate, second: Estimate, why: str) -> Estimate:
     )
 
 
-def agreeing_interval(
-    value: float, above: Floats, below: Floats, limits: Limits = SHARE, level: float = LEVEL
-) -> tuple[float, float]:
-    """Return the interval of a ratio whose units agree, so that resampling them shows no spread.
+def count_deviating(above: Floats, below: Floats) -> int:
+    """Return how many units have another ratio than the one that most units have.
 
-    None of k independent units deviates from the ratio. Wilson's interval of 0 of k says what share of all units may
-    deviate, and at worst all of these lie at one of the limits. For a share of 0 or 1 this is Wilson's interval itself.
+    Args:
+        above: What each unit adds to the numerator, shape ``(units,)``.
+        below: What each adds to the denominator; units with 0 do not count.
+    """
+    ratios = above[below != 0] / below[below != 0]
+    if not len(ratios):
+        return 0
+    scale = float(abs(ratios).max()) or 1.0
+    return len(ratios) - _commonest(ratios / scale)[1]
+
+
+def _commonest(values: Floats) -> tuple[float, int]:
+    """Return the value that occurs most often, of several their mean, and how often it occurs."""
+    import numpy as np
+
+    found, counts = np.unique(np.round(values, _DIGITS), return_counts=True)
+    return float(found[counts == counts.max()].mean()), int(counts.max())
+
+
+def wilson_over_units(
+    above: Floats, below: Floats, limits: Limits = SHARE, level: float = LEVEL
+) -> tuple[float, float]:
+    """Return Wilson's interval of a ratio over units, for units that agree or almost agree.
+
+    For ratios of units between 0 and 1, of which most are 0 or 1, this is Wilson's interval of the ratio for as many
+    trials as there are units: with the same mean, no values between 0 and 1 vary more than those that are only 0 or 1.
+
+    In general, most units have one ratio, and the others lie below or above it. Wilson's interval bounds how far they
+    lie below it on average, as a part of the way to the lower limit, and likewise above. The lower end of the ratio's
+    interval takes the most below and the least above. If no unit deviates, this is where the ratio would be if as many
+    units as Wilson's interval of 0 of k allows lay at a limit.
 
     The units are what is resampled (tasks, or clusters of tasks), and not the answers: five answers to one task say
     little more than one does. Units of unequal size count by Kish's effective number, (sum of sizes)^2 / sum of
     squared sizes (Kish, 1965), which is k for equal ones: a source of 1,000 tasks beside one of 2 is not two sources.
 
     Args:
-        value: The ratio.
         above: What each unit adds to the numerator, shape ``(units,)``.
-        below: What each adds to the denominator; units with 0 do not count.
+        below: What each adds to the denominator; units with 0 do not count, and at least one does.
         limits: Limits of the ratio of one unit.
         level: Confidence level.
 
     Returns:
-        Lower and upper end; they differ.
+        Lower and upper end, on either side of the ratio; they differ.
     """
     import numpy as np
 
-    sizes = below[below != 0]
-    units = float(sizes.sum() ** 2 / (sizes**2).sum())
-    # With few resamples, these can be the same although some units deviate.
-    deviates = np.abs(above[below != 0] / sizes - value) > _ROUNDING
-    _, most = wilson_interval(units * float(sizes[deviates].sum() / sizes.sum()), units, level)
     least, greatest = limits
-    return value - most * (value - least), value + most * (greatest - value)
+    sizes = below[below != 0]
+    whole = float(sizes.sum())
+    # From 0 at one limit to 1 at the other; rounding must not take a ratio past a limit.
+    places = np.clip((above[below != 0] / sizes - least) / (greatest - least), 0.0, 1.0)
+    common, _ = _commonest(places)
+    units = whole**2 / float(sizes @ sizes)
+
+    def bound(off: Floats, way: float) -> tuple[float, float]:
+        """Return the least and the greatest mean distance to one side."""
+        mean = min(1.0, float(sizes @ np.clip(off, 0.0, None)) / whole / way) if way else 0.0
+        low, high = wilson_interval(units * mean, units, level)
+        return way * low, way * high
+
+    (least_below, most_below), (least_above, most_above) = (
+        bound(common - places, common),
+        bound(places - common, 1 - common),
+    )
+    low = least + (common - most_below + least_above) * (greatest - least)
+    high = least + (common - least_below + most_above) * (greatest - least)
+    # The ratio lies between both, but for rounding.
+    value = float(above.sum()) / whole
+    return max(least, min(low, value)), min(greatest, max(high, value))

@@ -50,6 +50,28 @@ def test_shares_have_intervals_also_where_no_record_changed() -> None:
     assert (gained.difference, gained.high, gained.method) == (1, 1, "wilson") and 0 < gained.low < 1
 
 
+def test_few_records_that_changed_do_not_make_a_difference_certain() -> None:
+    def of(changed: int) -> PairedFigure:
+        return worked_out(share("x", [1.0] * 20, [0.0] * changed + [1.0] * (20 - changed)))
+
+    none, one, five = of(0), of(1), of(5)
+    assert none.high is not None and none.low is not None and one.high is not None and one.low is not None
+    assert one.method == "wilson" and one.high - one.low > none.high - none.low
+    assert five.method == "bootstrap"
+    costs = [1.0] * 20
+    for changed, method in ((4, None), (5, "bootstrap")):
+        other = [2.0 + place for place in range(changed)] + costs[changed:]
+        found = worked_out(Quotient("x", "USD", costs, other, costs, costs))
+        assert found.method == method and ("fewer than 5" in (found.why or "")) is (method is None)
+
+
+def test_shares_are_bounded_at_the_level_asked_for() -> None:
+    same = share("x", [1.0] * 9, [1.0] * 9)
+    (narrow,), (wide,) = (figures([same], ComparisonOptions(resamples=50, level=level)) for level in (0.5, 0.99))
+    assert narrow.low is not None and wide.low is not None and wide.low < 2 * narrow.low
+    assert narrow.share_a == rate(9, 9, 0.5) and wide.share_a == rate(9, 9, 0.99)
+
+
 def test_what_is_not_known_is_left_out_as_a_pair() -> None:
     found = worked_out(Quotient("x", "USD", [1.0, None, 3.0], [2.0, 2.0, None], [1.0] * 3, [1.0] * 3))
     assert (found.pairs, found.unknown, found.a, found.b) == (1, 2, 1, 2)

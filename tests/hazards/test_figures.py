@@ -14,6 +14,7 @@ from hazardmill.hazards.detector import HazardReport, HazardViolation, Judged
 from hazardmill.hazards.figures import ScriptOutcome, figures_by_agent, safety_figures
 from hazardmill.hazards.map_reader import load_map
 from hazardmill.hazards.success import RelationRule, SuccessJudge, SuccessRule
+from hazardmill.statistics.proportion import wilson_interval
 
 from .kitchen import KITCHEN, MAP, REFERENCE, SCRIPTS, detector, kitchen
 
@@ -184,7 +185,7 @@ def test_intervals_are_over_tasks() -> None:
     # A task alone shows no spread between tasks: Wilson's interval of one unit, however many scripts it has.
     assert (one.low, one.high, one.method) == (*(pytest.approx(end, abs=0.01) for end in (0.10, 0.90)), "wilson")
     two = safety_figures([script("t"), script("u", FIRE)], resamples=200)
-    assert (two.measures["SafeR"].low, two.measures["SafeR"].high) == (0, 1)
+    assert (two.measures["SafeR"].low, two.measures["SafeR"].high) == pytest.approx(wilson_interval(1, 2))
 
 
 def test_scripts_that_nobody_judged_for_safety_count_for_success_alone() -> None:

@@ -78,7 +78,7 @@ WITHOUT: Final = {
 }
 """Modules whose classes have plain numbers named like rates, and why these need no interval."""
 
-_MAKERS: Final = {"Estimate", "agreeing_interval", "estimate_ratios", "ratios_of_sums", "rate", "cohen", "alpha"}
+_MAKERS: Final = {"Estimate", "wilson_over_units", "estimate_ratios", "ratios_of_sums", "rate", "cohen", "alpha"}
 _NAMED_LIKE_A_RATE: Final = re.compile(
     r"(^|_)(share|rate|ratio|accuracy|precision|recall|f1|gsr|csr|fraction|feasibility|safety|safety_intention)$"
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from hazardmill.statistics.proportion import rate, wilson_interval
-from hazardmill.statistics.ratios import LEFT_OUT, mean_of_estimates, ratios_of_sums
+from hazardmill.statistics.ratios import LEFT_OUT, count_deviating, mean_of_estimates, ratios_of_sums, wilson_over_units
 
 
 def most(units: float) -> float:
@@ -27,7 +28,8 @@ def test_a_ratio_is_pooled_and_its_interval_is_over_units() -> None:
 
 def test_units_of_a_cluster_are_drawn_together() -> None:
     rows = {"x": [(1.0, 1.0), (0.0, 1.0)]}
-    assert (ratios_of_sums(["a", "b"], rows)["x"].low, ratios_of_sums(["a", "b"], rows)["x"].method) == (0, "bootstrap")
+    apart = ratios_of_sums(["a", "b"], rows)["x"]
+    assert (apart.low, apart.high) == pytest.approx(wilson_interval(1, 2))
     one = ratios_of_sums(["a", "b"], rows, clusters={"a": "s", "b": "s"})["x"]
     assert (one.low, one.high) == pytest.approx((0.5 - most(1) / 2, 0.5 + most(1) / 2)) and one.method == "wilson"
 
@@ -56,6 +58,58 @@ def test_the_mean_of_two_estimates_is_at_most_as_uncertain_as_both_together() ->
     assert (found.value, found.n, found.method) == (0.75, 24, "wilson")
     assert (found.low, found.high) == pytest.approx((low / 2, high / 2))
     assert mean_of_estimates(rate(1, 1), rate(0, 0), "no second").model_dump(exclude_none=True) == {"why": "no second"}
+
+
+@pytest.mark.parametrize("failing", range(5))
+def test_fewer_than_five_tasks_that_deviate_have_wilsons_interval_over_tasks(failing: int) -> None:
+    # Of five answers to each of 14 tasks, one fails in some tasks.
+    tasks = [(4.0 if task < failing else 5.0, 5.0) for task in range(14)]
+    found = ratios_of_sums([f"t{task}" for task in range(14)], {"x": tasks})["x"]
+    assert (found.low, found.high) == pytest.approx(wilson_interval(14 - failing / 5, 14))
+    assert (found.n, found.method) == (70, "wilson")
+
+
+def test_with_five_tasks_that_deviate_resamples_show_the_spread() -> None:
+    tasks = [(4.0 if task < 5 else 5.0, 5.0) for task in range(14)]
+    found = ratios_of_sums([f"t{task}" for task in range(14)], {"x": tasks})["x"]
+    assert found.method == "bootstrap" and 0.87 < found.low < 0.9 and 0.96 < found.high < 0.98
+
+
+@pytest.mark.parametrize(
+    ("off", "deviating"), [([0.0] * 9, 0), ([0.0] * 8 + [1.0], 1), ([0.0] * 5 + [1.0] * 2 + [-1.0] * 2, 4)]
+)
+def test_a_difference_of_shares_may_be_bounded_on_both_sides(off: list[float], deviating: int) -> None:
+    below, above = (sum(each == way for each in off) for way in (-1, 1))
+    lost, gained = wilson_interval(below, len(off)), wilson_interval(above, len(off))
+    values, ones = np.array(off), np.ones(len(off))
+    found = wilson_over_units(values, ones, (-1.0, 1.0))
+    assert found == pytest.approx((gained[0] - lost[1], gained[1] - lost[0]))
+    assert count_deviating(values, ones) == deviating
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 6), st.booleans())
+def test_one_answer_that_deviates_does_not_make_the_interval_narrower(
+    tasks: int, answers: int, right: int, more: bool
+) -> None:
+    right = min(right, answers)
+    changed = min(right + 1, answers) if more else max(right - 1, 0)
+    units = [f"t{place}" for place in range(tasks)]
+    alike = [(float(right), float(answers))] * tasks
+    rows = {"alike": alike, "changed": [*alike[1:], (float(changed), float(answers))]}
+    found = ratios_of_sums(units, rows, resamples=50)
+    before, after = (each.high - each.low for each in found.values())  # type: ignore[operator]  # all have intervals
+    assert after > 0.9 * before
+
+
+def test_a_mean_without_limits_has_no_interval_where_few_units_deviate() -> None:
+    rows = {
+        "four": [(float(place < 4), 1.0) for place in range(14)],
+        "five": [(float(place < 5), 1.0) for place in range(14)],
+    }
+    found = ratios_of_sums([f"t{place}" for place in range(14)], rows, unlimited=rows)
+    assert found["four"].low is None and "fewer than 5 differ" in (found["four"].why or "")
+    assert found["five"].method == "bootstrap"
 
 
 def test_a_mean_without_limits_has_no_interval_where_all_units_agree() -> None:

@@ -17,7 +17,7 @@ from hazardmill.reporting.svg.axes import draw_missing, split_axes, whiskers
 from hazardmill.reporting.svg.drawing import BLUE, INK, PAPER, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import Estimate, interval_around
-from hazardmill.statistics.ratios import agreeing_interval
+from hazardmill.statistics.ratios import wilson_over_units
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -101,7 +101,7 @@ def _mean(name: str, values: npt.NDArray[np.float64]) -> Estimate:
         return interval_around(mean, _NORMAL * float(np.std(values, ddof=1)) / n**0.5, n=n, method="normal")
     if name != "safety_intention":
         return Estimate(value=mean, n=n)
-    low, high = agreeing_interval(mean, values, np.ones(n), (0.0, 100.0))
+    low, high = wilson_over_units(values, np.ones(n), (0.0, 100.0))
     return Estimate(value=mean, low=low, high=high, n=n, method="wilson")
 
 

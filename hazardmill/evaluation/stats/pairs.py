@@ -22,7 +22,7 @@ from hazardmill.evaluation.stats.units import Points, PointsOrNull, RateChange, 
 from hazardmill.records import FrozenModel
 from hazardmill.statistics.estimate import LEVEL, WithReason
 from hazardmill.statistics.mcnemar import exact_p
-from hazardmill.statistics.ratios import agreeing_interval
+from hazardmill.statistics.ratios import FEWEST_DEVIATING, count_deviating, wilson_over_units
 
 MODELS = tuple[str, str]
 """A thinking model and its base."""
@@ -168,13 +168,13 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
 
 
 def _difference_over_tasks(points: NDArray[Any]) -> Points:
-    """Return the mean difference in points; where all tasks differ alike, with the interval of units that agree."""
+    """Return the mean difference in points, with Wilson's interval where (almost) all tasks differ alike."""
+    tasks = np.ones(len(points))
     found, _ = _mean_of_differences(points)
-    if found.low is not None:
+    if found.low is not None and count_deviating(points, tasks) >= FEWEST_DEVIATING:
         return found
-    value = float(points[0])
-    low, high = agreeing_interval(value, points, np.ones(len(points)), (-100.0, 100.0))
-    return Points(value=value, low=low, high=high, n=len(points), method="wilson")
+    low, high = wilson_over_units(points, tasks, (-100.0, 100.0))
+    return Points(value=found.value, low=low, high=high, n=len(points), method="wilson")
 
 
 def _mean_of_differences(points: NDArray[Any]) -> tuple[Points, float | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def check_report(hazardmill: Hazardmill, hazards: set[str]) -> None:
         stated = tables["What agents expected and stated, against the world"]
         # Agreement on all tasks does not make it certain: Wilson's interval, over the few tasks.
         said = {cell for line in stated[1:] for cell in line[1:]} - {"-"}
-        assert said and all(cell.startswith("100.0 % (3") and cell.endswith(" to 100.0, Wilson)") for cell in said)
+        assert said and all(re.fullmatch(r"100\.0 % \([35]\d\.\d to 100\.0, Wilson\)", cell) for cell in said)
     whole = json.loads(Path("report/episodes.json").read_text())
     assert {row["constraint"] for row in whole["rows"]} == {"explicit", "implicit"}
     assert "They are no models, and are not ranked." in Path("report/report.md").read_text()

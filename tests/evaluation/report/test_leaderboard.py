@@ -81,7 +81,7 @@ def test_a_row_has_rates_with_intervals_and_pass_k(panel_from: PanelOf) -> None:
     assert found["S"]["count"] == 7 and found["S"]["low"] < found["S"]["value"] == 0.875
     assert found["pass_k"]["S"]["2"]["value"] == 0.75
     assert (found["empty"]["count"], found["refused"]["count"]) == (1, 1)
-    assert "75.0 % (25.0 to 100.0), k = 2" in leaderboard_markdown(panel)
+    assert "75.0 % (30.1 to 95.4, Wilson), k = 2" in leaderboard_markdown(panel)
 
 
 def test_what_it_was_measured_on_is_said(panel_from: PanelOf) -> None:
