@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import has_no_width
 from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, interval_around
 
 Floats = NDArray[np.float64]
@@ -20,6 +19,13 @@ FEWEST: Final = 4
 
 ON_THE_LINE: Final = "the points lie on the line, so nothing shows how far others would be from it"
 """Why the slope and the intercept of points without residuals have no interval."""
+
+
+NOTHING_VARIES: Final = "the values do not vary: there is nothing to explain"
+"""Why the line of equal y has neither intervals nor ``r_squared``."""
+
+_ON_THE_LINE: Final = 1e-9
+"""Residuals that are no larger than this part of the range of y are rounding."""
 
 
 class RegressionLine(FrozenModel):
@@ -51,7 +57,7 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
 
     Returns:
         The line; without slope and intercept if there are fewer than ``FEWEST`` distinct points or if all x are equal,
-        without intervals if the points lie on a line, and without ``r_squared`` and ``p`` if all y are equal.
+        without intervals if the points lie on a line, and also without ``r_squared`` and ``p`` if all y are equal.
     """
     n = len(x)
     distinct = len(set(zip(x, y, strict=True)))
@@ -59,13 +65,20 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
         return _unknown(n, too_few("a line", distinct, "distinct point"))
     if len(set(x)) == 1:
         return _unknown(n, "there is no spread to fit a line along")
+    if len(set(y)) == 1:
+        flat, start = (Estimate(value=value, n=n, why=NOTHING_VARIES) for value in (0.0, float(y[0])))
+        return RegressionLine(n=n, slope=flat, intercept=start, r_squared=None, p=None, why=NOTHING_VARIES)
     found = stats.linregress(x, y)
+    off = np.asarray(y, dtype=np.float64) - (found.intercept + found.slope * np.asarray(x, dtype=np.float64))
+    # The standard errors do not tell: they are computed from 1 - r^2, whose rounding leaves 1e-8 after the root.
+    exact = float(np.abs(off).max()) <= _ON_THE_LINE * float(np.ptp(y))
     reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 2))
-    slope = _with_reach(float(found.slope), float(reach * found.stderr), n)
-    intercept = _with_reach(float(found.intercept), float(reach * found.intercept_stderr), n)
-    if np.ptp(y) == 0:
-        why = "the values do not vary: there is nothing to explain"
-        return RegressionLine(n=n, slope=slope, intercept=intercept, r_squared=None, p=None, why=why)
+    slope, intercept = (
+        Estimate(value=float(value), n=n, why=ON_THE_LINE)
+        if exact
+        else interval_around(float(value), reach * float(error), n=n, method="student")
+        for value, error in ((found.slope, found.stderr), (found.intercept, found.intercept_stderr))
+    )
     return RegressionLine(
         n=n,
         slope=slope,
@@ -74,12 +87,6 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
         p=float(found.pvalue),
         why=slope.why,
     )
-
-
-def _with_reach(value: float, reach: float, n: int) -> Estimate:
-    if has_no_width(value - reach, value + reach):
-        return Estimate(value=value, n=n, why=ON_THE_LINE)
-    return interval_around(value, reach, n=n, method="student")
 
 
 def too_few(what: str, n: int, unit: str = "model", fewest: int = FEWEST) -> str:

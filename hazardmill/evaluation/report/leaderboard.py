@@ -113,8 +113,8 @@ def notes(panel: ResultPanel) -> list[str]:
     found = [
         "Ranked by S among models that answered the same tasks; where S is equal, by SI of answers with an action. "
         f"Intervals are of {100 * LEVEL:.0f} %, a bootstrap over tasks ({panel.how.resamples:,} resamples, seed "
-        f"{panel.how.seed}), or Wilson's, where fewer than five tasks differ. Where intervals overlap, the order may be "
-        "chance. An empty answer is one without an action, including refusals."
+        f"{panel.how.seed}), or Wilson's, where fewer than five tasks differ. Where intervals overlap, the order may "
+        "be chance. An empty answer is one without an action, including refusals."
     ]
     if panel.release is None:
         told = all(_values_of_runs(member, "manifest_sha256") for member in panel.members)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools import add_constant
 
+from hazardmill.reporting.estimates import render_estimate
 from hazardmill.statistics.regression import fit
 
 # Anscombe, F. J. (1973), Graphs in statistical analysis: four sets with one line, y = 3 + 0.5 x, R2 0.667 (0.666 to
@@ -55,6 +56,28 @@ def test_everything_is_as_statsmodels_has_it(points):
     assert (found.slope.low, found.slope.high) == pytest.approx((low_1, high_1), abs=1e-6)
     assert found.r_squared == pytest.approx(fitted.rsquared, abs=1e-9)
     assert found.p == pytest.approx(fitted.pvalues[1], abs=1e-8)
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.integers(-50, 50), min_size=4, max_size=12, unique=True),
+    st.floats(-9, 9).filter(lambda slope: abs(slope) > 0.01),
+    st.floats(-99, 99),
+)
+def test_points_on_a_line_have_no_interval_whatever_the_rounding(x, slope, start):
+    found = fit(x, [start + slope * each for each in x])
+    assert (found.slope.low, found.intercept.low) == (None, None) and "on the line" in found.why
+    assert found.slope.value == pytest.approx(slope) and found.r_squared == pytest.approx(1)
+
+
+@pytest.mark.parametrize("level", [0.1, 40.0, 100 / 3])
+def test_equal_values_have_no_interval_and_none_is_shown(level):
+    found = fit([1.0, 2.0, 3.0, 4.5, 7.0], [level] * 5)
+    for each, value in ((found.slope, 0), (found.intercept, level)):
+        assert (each.value, each.low, each.high, each.method) == (value, None, None, None) and each.why == found.why
+    assert found.why == "the values do not vary: there is nothing to explain"
+    assert render_estimate(found.slope, "{:.2f}".format) == f"0.00 (no interval: {found.why})"
+    assert render_estimate(found.intercept, "{:.2f}".format) == f"{level:.2f} (no interval: {found.why})"
 
 
 @pytest.mark.parametrize(
