@@ -16,9 +16,9 @@ import numpy as np
 from scipy import stats
 
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
-from hazardmill.evaluation.stats.scaling import TOO_FEW, log_parameters
+from hazardmill.evaluation.stats.scaling import estimate_over_models, log_parameters
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import draws, percentile_estimate
+from hazardmill.statistics.bootstrap import draws
 from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, JsonNames, WithReason
 from hazardmill.statistics.regression import too_few
 
@@ -177,7 +177,7 @@ def spread(values: Sequence[float], seed: int) -> RateSpread:
     drawn = array[draws(n, seed)]
     means = drawn.mean(axis=1)
     resampled = np.divide(drawn.std(axis=1), means, out=np.full_like(means, np.nan), where=means != 0)
-    variation = percentile_estimate(deviation / mean, resampled, n=n, too_few=TOO_FEW)
+    variation = estimate_over_models(deviation / mean, resampled, n)
     return RateSpread(n=n, mean=mean, deviation=deviation, variation=variation)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hazardmill.evaluation.stats.rates import ModelRates
-from hazardmill.evaluation.stats.scaling import TOO_FEW
-from hazardmill.statistics.bootstrap import draws, percentile_estimate
+from hazardmill.evaluation.stats.scaling import estimate_over_models
+from hazardmill.statistics.bootstrap import draws
 from hazardmill.statistics.estimate import Estimate, IntervalOrNull, WithReason
 from hazardmill.statistics.regression import RegressionLine, fit
 
@@ -53,9 +53,6 @@ def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
     drawn = draws(len(rows), seed)
 
     def mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Estimate:
-        value = float(values.mean())
-        if len(rows) == 1:
-            return Estimate(value=value, n=1, why="there is only one model")
-        return percentile_estimate(value, values[drawn].mean(axis=1), n=len(rows), too_few=TOO_FEW)
+        return estimate_over_models(float(values.mean()), values[drawn].mean(axis=1), len(rows))
 
     return ProductFit(line=line, mean_absolute_difference=mean(np.abs(off)), mean_difference=mean(off))

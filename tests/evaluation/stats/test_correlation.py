@@ -102,6 +102,14 @@ def test_no_variation_of_one_or_of_zero(values, mean):
     assert found.variation.value is None and found.mean == mean and found.why
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_variation_of_two_or_three_models_has_no_interval(n):
+    found = spread((20.0, 30.0, 50.0)[:n], seed=0).variation
+    assert found.value is not None and found.low is None
+    assert found.why == f"an interval from resamples takes 4 models, and {n} are known"
+    assert spread((20.0, 30.0, 50.0, 55.0), seed=0).variation.low is not None
+
+
 def test_every_pair_of_figures_is_correlated(reference):
     models = read_rates(reference / "published" / "despite_models.csv")[0]
     found = {(each.one, each.other): each for each in correlations(models)}

@@ -54,3 +54,12 @@ def test_models_without_a_rate_are_left_out_and_none_gives_null():
     assert found.mean_absolute_difference.value is None and found.line.slope.value is None and found.why
     alone = product_fit([model("a", 50, 28, 50)], seed=0)
     assert alone.mean_absolute_difference.low is None and alone.why
+
+
+def test_differences_over_two_or_three_models_have_no_interval():
+    models = [model("a", 50, 28, 50), model("b", 40, 17, 50), model("c", 20, 10, 50), model("d", 80, 44, 50)]
+    for n in (2, 3):
+        found = product_fit(models[:n], seed=0)
+        for each in (found.mean_absolute_difference, found.mean_difference):
+            assert each.value is not None and each.low is None and each.why is not None and f"{n} are known" in each.why
+    assert product_fit(models, seed=0).mean_difference.low is not None
