@@ -25,7 +25,7 @@ def rate(count: int, of: int, level: float = LEVEL) -> Proportion:
         The share; its value and interval are ``None`` if ``of`` is 0.
     """
     if not of:
-        return Proportion(count=0, n=0, value=None, method="wilson", why="there is nothing to count yet")
+        return Proportion(count=0, n=0, value=None, why="there is nothing to count yet")
     low, high = wilson_interval(count, of, level)
     return Proportion(count=count, n=of, value=count / of, low=low, high=high, method="wilson")
 

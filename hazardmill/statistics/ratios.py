@@ -134,7 +134,7 @@ def _estimate(above: Floats, below: Floats, ends: tuple[float, float], level: fl
     total = float(below.sum())
     n = round(total)
     if not total:
-        return Estimate(value=None, n=n, method="bootstrap")
+        return Estimate(value=None, n=n)
     value = float(above.sum()) / total
     low, high = map(float, ends)
     deviating = count_deviating(above, below)

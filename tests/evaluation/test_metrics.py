@@ -52,7 +52,7 @@ def test_rates_are_counted_among_what_they_are_about() -> None:
 
 def test_what_is_not_defined_is_null() -> None:
     found = only([[WRONG], [WRONG]])
-    undefined = {"count": 0, "among": 0, "value": None, "low": None, "high": None, "method": "bootstrap"}
+    undefined = {"count": 0, "among": 0, "value": None, "low": None, "high": None, "method": None}
     assert found.model_dump()["rates"]["SP"] == undefined
     assert found.rates["S"].value == 0.0
     assert found.gap.mean is None and found.gap.plans == 0

@@ -196,6 +196,10 @@ def test_every_rate_of_the_statistics_has_one() -> None:
         assert all(high > low for low, high in ends)
 
 
+def _without_interval(unit: str) -> Any:
+    return {"figures": [{"difference": 0.5, "low": None, "high": None, "why": "x", "unit": unit}]}
+
+
 @pytest.mark.parametrize(
     ("output", "said"),
     [
@@ -205,11 +209,32 @@ def test_every_rate_of_the_statistics_has_one() -> None:
         ([{"value": 1.0, "low": 0.5, "high": 1.0}], "nothing says how"),
         ([{"value": None, "low": 0.5, "high": 1.0}], "an interval of nothing"),
         ([{"value": None, "low": None, "high": None}], "only 0 estimates"),
+        ({"S": {"value": None, "low": None, "high": None, "method": "wilson"}}, "yet by wilson"),
+        ({"S": {"value": 0.5, "low": 0.2, "high": None, "method": "wilson"}}, "one end"),
+        ([{"value": 40.0, "low": 40 - 5e-7, "high": 40 + 5e-7, "method": "student"}], "has no width"),
+        ([{"value": 0.0, "low": float("nan"), "high": float("nan"), "method": "student"}], "has no width"),
+        # What needs no interval needs a reason, and must not name a method; a share always needs one.
+        ([{"kappa": {"value": 1.0, "low": None, "high": None}}], "nothing says why"),
+        (
+            [{"kappa": {"value": 1.0, "low": None, "high": None, "why": "x", "method": "bootstrap"}}],
+            "no interval, and yet",
+        ),
+        (_without_interval(unit="share"), "figures/0: 0.5 has no interval"),
+        # An exemption is of one place, and not of all that lies below or beside it.
+        (
+            {"scaling": {"rates": {"S": {"new": {"value": 0.5, "low": None, "high": None, "why": "x"}}}}},
+            "has no interval",
+        ),
+        ({"product": {"share": {"value": 0.5, "low": None, "high": None, "why": "x"}}}, "product/share: 0.5 has no"),
     ],
 )
 def test_a_rate_without_an_interval_is_found(output: Any, said: str) -> None:
     with pytest.raises(AssertionError, match=said):
         check_rates(output)
+
+
+def test_a_difference_of_costs_may_go_without_an_interval_if_it_says_why() -> None:
+    check_rates(_without_interval(unit="USD"), least=0)
 
 
 def test_every_module_that_makes_estimates_is_walked_through(project: Path) -> None:

@@ -34,7 +34,7 @@ class RateChange(FrozenModel):
         after: The second rate in per cent; None where it is unknown.
         absolute: The change in points.
         relative: The change in per cent of ``before``; None where a rate is unknown, or ``before`` is zero.
-        why: Why a change is unknown.
+        why: Why a change is unknown, or why the absolute one has no interval.
     """
 
     before: float | None
@@ -58,9 +58,7 @@ def change(before: float | None, after: float | None, interval: tuple[float, flo
     low, high = interval or (None, None)
     method: Method | None = None if interval is None else "newcombe"
     absolute = Points(value=after - before, low=low, high=high, method=method)
-    if before == 0:
-        return RateChange(
-            before=before, after=after, absolute=absolute, relative=None, why="there is no change relative to zero"
-        )
-    relative = PerCentOfBase(per_cent=100 * (after - before) / before)
-    return RateChange(before=before, after=after, absolute=absolute, relative=relative)
+    reasons = [] if before else ["there is no change relative to zero"]
+    reasons += [] if interval else ["there is no interval, because the number of answers is not known"]
+    relative = PerCentOfBase(per_cent=100 * (after - before) / before) if before else None
+    return RateChange(before=before, after=after, absolute=absolute, relative=relative, why="; ".join(reasons) or None)
