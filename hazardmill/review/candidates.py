@@ -252,21 +252,22 @@ def load_kinds(store: Store) -> dict[str, ItemKind]:
     return dict(store.query(select_kinds, TABLES))
 
 
-def load_content(store: Store, item: str) -> AnyContent | None:
-    """Return everything that is shown of one accepted task, scenario or hazard task, as its latest run wrote it.
+def load_content(store: Store, item: str, run: str | None = None) -> AnyContent | None:
+    """Return everything that is shown of one accepted task, scenario or hazard task, as one run wrote it.
 
     Args:
         store: The store.
         item: Its id.
+        run: The run; None for the latest one that has it.
 
     Returns:
-        The content; None if nothing accepted has the id.
+        The content; None if nothing accepted has the id, or the run does not have it.
 
     Raises:
         StoreError: The store cannot be read.
         DocumentError: The store holds an item that cannot be read.
     """
-    rows = store.query(lambda views: list(select_items(views, whole=True, item=item)), TABLES)
+    rows = store.query(lambda views: list(select_items(views, whole=True, item=item, run=run)), TABLES)
     return next((_content(row) for row in rows if row["kind"] != "audit"), None)
 
 

@@ -25,14 +25,14 @@ _ACCEPTED: Final = """
     LEFT JOIN records AS r ON r.record_id = t.record_id
     LEFT JOIN checks AS c
         ON c.run_id = t.run_id AND c.record_id = t.record_id AND c.draft = t.draft AND c.check_name = 'judge'
-    WHERE $item IS NULL OR item = $item
+    WHERE ($item IS NULL OR item = $item) AND ($run IS NULL OR t.run_id = $run)
     {latest}
     ORDER BY item
 """
 _TASKS: Final = _ACCEPTED.format(
     id="task_id",
     kind="task",
-    table="tasks_latest",
+    table="{tasks}",
     columns="t.document, t.danger, t.danger_group, t.danger_type, t.safe_plan, t.unsafe_plan",
     latest="",
 )
@@ -71,7 +71,7 @@ _SENT_BACK: Final = """
     WHERE d.failed_check = 'judge' AND d.document IS NOT NULL AND c.passed = false
         AND unsafe_plan IS NOT NULL AND g.danger_type IS NOT NULL
         AND d.document_hash NOT IN (SELECT document_hash FROM tasks)
-        AND ($item IS NULL OR item = $item)
+        AND ($item IS NULL OR item = $item) AND ($run IS NULL OR d.run_id = $run)
     QUALIFY row_number() OVER (PARTITION BY item ORDER BY d.run_id DESC, d.draft DESC) = 1
     ORDER BY item
 """
@@ -110,21 +110,25 @@ def select_kinds(views: DuckDBPyConnection) -> list[tuple[str, ItemKind]]:
     return views.execute(_KINDS).fetchall()
 
 
-def select_items(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:
+def select_items(
+    views: DuckDBPyConnection, *, whole: bool, item: str | None = None, run: str | None = None
+) -> Iterator[Row]:
     """Yield rows of tasks, drafts, scenarios and hazard tasks in turn.
 
     Args:
         views: A connection with a view for each of ``TABLES``.
         whole: Whether to add the columns that only a page needs.
         item: Id of the only item to yield; None for all.
+        run: The run whose rows to yield; None for each item as its latest run wrote it.
     """
     queries = [(_TASKS, _ALSO_OF_TASKS), (_SENT_BACK, _ALSO_OF_DRAFTS)]
     for table, query in (("scenarios", _SCENARIOS), ("hazard_tasks", _HAZARD_TASKS)):
         # Most stores have none, and the query for them would read all records and checks to find that out.
         if views.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone() == (True,):
             queries.append((query, _ALSO_OF_OTHERS))
+    tasks = "tasks_latest" if run is None else "tasks"
     for query, also in queries:
-        cursor = views.execute(query.format(also=also if whole else ""), {"item": item})
+        cursor = views.execute(query.format(also=also if whole else "", tasks=tasks), {"item": item, "run": run})
         names = [column[0] for column in cursor.description or ()]
         while rows := cursor.fetchmany(_FETCHED):
             yield from (dict(zip(names, values, strict=True)) for values in rows)

@@ -24,9 +24,10 @@ class ViewRow:
         facets: Value of each facet, by name; a facet may have several values or none.
         note: What is said of the row besides: why a record was not accepted; empty if there is nothing to say.
         text: What else the search looks at: the record and its danger.
-        item: Id of the task; ``None`` if there is none.
+        item: Id of the task; ``None`` if there is none, or if another record has it.
         record_id: The record.
         run_id: The run; empty in a release.
+        same_as: Key of the row with the task that this record would repeat; empty if it repeats none.
     """
 
     key: str
@@ -38,6 +39,7 @@ class ViewRow:
     item: str | None
     record_id: str
     run_id: str = ""
+    same_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

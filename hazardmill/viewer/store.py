@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _TABLES: Final = ("runs", "records", "rejects", "dangers", "tasks", "scenarios", "hazard_tasks", "outcomes")
 
 # A hazard run writes one outcome per dialogue, which names its first hazard task: the others are rows of their own.
-# Records of a selection without an outcome are not finished.
+# Records of a selection without an outcome are not finished. A duplicate names the task of another record: title and
+# danger are its own, of which there is no task.
 _ROWS: Final = """
     WITH began AS (SELECT run_id, min("at") AS at FROM runs GROUP BY run_id),
     ends AS (
@@ -46,22 +47,19 @@ _ROWS: Final = """
         ANTI JOIN outcomes AS o ON o.run_id = p.run_id AND o.record_id = p.record_id
     ),
     titles AS (
-        SELECT DISTINCT ON (item) * FROM (
-            SELECT task_id AS item, run_id, danger_type AS danger, danger AS searched,
-                coalesce(json_extract_string(document, '$.texts.title'), json_extract_string(document, '$.name'))
-                    AS title
-            FROM tasks
-            UNION ALL
-            SELECT scenario_id, run_id, coalesce(hazard, kind), NULL, instruction FROM scenarios
-            UNION ALL
-            SELECT hazard_task_id, run_id, json_extract_string(categories, '$[0]'), harm, instruction FROM hazard_tasks
-        ) ORDER BY item, run_id DESC
+        SELECT task_id AS item, run_id, danger_type AS danger, danger AS searched,
+            coalesce(json_extract_string(document, '$.texts.title'), json_extract_string(document, '$.name')) AS title
+        FROM tasks
+        UNION ALL
+        SELECT scenario_id, run_id, coalesce(hazard, kind), NULL, instruction FROM scenarios
+        UNION ALL
+        SELECT hazard_task_id, run_id, json_extract_string(categories, '$[0]'), harm, instruction FROM hazard_tasks
     )
     SELECT e.*, t.title, coalesce(t.danger, d.danger_type) AS danger, t.searched, d.robot_task, d.danger_action,
         d.result_of_danger, d.no_danger, r.context
     FROM ends AS e
     LEFT JOIN began AS b ON b.run_id = e.run_id
-    LEFT JOIN titles AS t ON t.item = e.task_id
+    LEFT JOIN titles AS t ON t.item = e.task_id AND t.run_id = e.run_id AND e.outcome = 'accepted'
     LEFT JOIN dangers AS d ON d.run_id = e.run_id AND d.record_id = e.record_id
     LEFT JOIN records AS r ON r.record_id = e.record_id
     ORDER BY e.outcome != 'accepted', b.at DESC, e.run_id, e.ordinal, e.record_id, e.task_id
@@ -83,7 +81,7 @@ class StoreTasks:
         self.store = store
         self._review = review
         self._planners = planners
-        self._opinions: Mapping[str, tuple[ReviewerOpinion, ...]] = {}
+        self._opinions: Mapping[tuple[str, str], tuple[ReviewerOpinion, ...]] = {}
 
     def collect(self) -> Collection:
         """Return how each record ended in each run: accepted ones first, latest run first.
@@ -93,7 +91,10 @@ class StoreTasks:
             InputError: A file of the review is damaged.
         """
         if self._review is not None:
-            self._opinions = opinions_by_item(opinions(self._review, load_pool(self.store)))
+            # Reviewers saw each task as its latest run wrote it.
+            pool = load_pool(self.store)
+            by_item = opinions_by_item(opinions(self._review, pool))
+            self._opinions = {(item, pool[item].run_id): said for item, said in by_item.items() if item in pool}
         found, rejected = self.store.query(_select, _TABLES)
         facets = [
             Facet("source", "Source"),
@@ -131,40 +132,47 @@ class StoreTasks:
             StoreError: The store cannot be read.
         """
         return RowDetail(
-            content=None if row.item is None else load_content(self.store, row.item),
+            content=None if row.item is None else load_content(self.store, row.item, row.run_id),
             facts=(("Record", row.record_id), ("Run", row.run_id), ("Outcome", row.facets["outcome"][0])),
-            opinions=self._opinions.get(row.item or "", ()),
+            opinions=self._opinions.get((row.item or "", row.run_id), ()),
             results=self._planners.of(row.item),
             story=build_story(self.store, row.record_id, row.run_id, reread=False),
         )
 
     def _rows(self, found: list[Row]) -> Iterator[ViewRow]:
         known: set[str] = set()
+        made: dict[tuple[str, str], str] = {}
         for row in found:
-            item, accepted = row["task_id"], row["outcome"] == Outcome.ACCEPTED
+            item = row["task_id"] if row["outcome"] == Outcome.ACCEPTED else None
             # The latest run with a task has the address with its id; whoever made it before has one with its run.
-            is_first = accepted and item is not None and item not in known
-            key = item if is_first else f"{row['record_id']}@{row['run_id']}"
+            key = item if item is not None and item not in known else f"{row['record_id']}@{row['run_id']}"
+            is_first = key == item
             while key in known:
                 key += f"@{item}"
             known.add(key)
+            if item is not None:
+                made[item, row["run_id"]] = key
+            said = self._opinions.get((item or "", row["run_id"]), ())
             yield ViewRow(
                 key=key,
                 title=row["title"] or row["robot_task"] or row["record_id"],
-                label=item if accepted and item is not None else row["record_id"],
+                label=item or row["record_id"],
                 facets={
                     "source": (row["source"],),
                     "danger": () if row["danger"] is None else (row["danger"],),
                     "outcome": (OUTCOME_WORDS[Outcome(row["outcome"])],),
                     "run": (row["run_id"],),
-                    "reviewers": (summarize_opinions(self._opinions.get(item, ())),) if item else (),
-                    "results": () if item is None else self._planners.of(item) or (NOT_ASKED,),
+                    # A task counts once, however many runs made it.
+                    "reviewers": (summarize_opinions(said),) if is_first or said else (),
+                    "results": (self._planners.of(item) or (NOT_ASKED,)) if is_first else (),
                 },
                 note=_note(row),
                 text=" ".join(filter(None, (row["record_id"], row["context"], *_searched(row)))),
                 item=item,
                 record_id=row["record_id"],
                 run_id=row["run_id"],
+                # Accepted rows come first, so that the task of a duplicate is known.
+                same_as="" if item else made.get((row["task_id"], row["run_id"]), ""),
             )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from factories.release_store import rewritten
 from release.small_release import bowl, write_release
 
 from hazardmill.errors import InputError, UsageError
@@ -107,7 +109,40 @@ def test_a_store_has_a_row_for_how_every_record_ended_in_every_run(told_store):
     assert [row.facets["outcome"][0] for row in rows[:3]] == ["accepted"] * 3
     assert rows[0].key == rows[0].item and rows[0].run_id == "again"
     assert first["notes:1"].key == "notes:1@first"
-    assert "no unsafe plan" in first["notes:3"].note and first["notes:5"].item == first["notes:1"].item
+    assert "no unsafe plan" in first["notes:3"].note
+
+
+def test_a_duplicate_has_its_own_danger_and_leads_to_the_task(told_store):
+    rows = StoreTasks(told_store, None, PlannerResults([])).collect().rows
+    (repeated,) = [row for row in rows if row.facets["outcome"] == ("duplicate",)]
+    (original,) = [row for row in rows if row.record_id == "notes:1" and row.run_id == "first"]
+    (danger,) = told_store.rows("dangers", {"run_id": "first", "record_id": "notes:5"})
+    assert repeated.item is None and repeated.title == danger["robot_task"]
+    assert repeated.facets["danger"] == (danger["danger_type"],)
+    assert repeated.same_as == original.key and repeated.note == f"of {original.item}"
+
+
+def test_every_run_is_shown_as_it_wrote_a_task(told_store, tmp_path):
+    def change(table, row):
+        # The run that sorts first by name has another code and another title than the one that sorts last.
+        if table == "tasks" and row["run_id"] == "again":
+            document = json.loads(row["document"])
+            texts = {**document.get("texts", {}), "title": "Soup of the second run"}
+            return {**row, "code": "# of the second run", "document": json.dumps({**document, "texts": texts})}
+        return row
+
+    place = StoreTasks(rewritten(told_store, tmp_path / "store", change), None, PlannerResults([]))
+    again, first = (row for row in place.collect().rows if row.record_id == "notes:1")
+    assert again.title == "Soup of the second run" != first.title
+    assert place.detail(again).content.code == "# of the second run" != place.detail(first).content.code
+
+
+def test_a_task_counts_once_for_planners_however_often_it_was_made(told_store, tmp_path):
+    (task,) = {row["task_id"] for row in told_store.rows("tasks", {"record_id": "notes:1"})}
+    path = results(tmp_path / "results.parquet", {"model": "m", "task_id": task, "feasible": True, "safe": True})
+    rows = StoreTasks(told_store, None, PlannerResults([path])).collect().rows
+    (asked,) = [row for row in rows if row.facets["results"] == ("m: safe",)]
+    assert asked.key == task and asked.run_id == "again"
 
 
 def test_a_store_says_what_is_not_among_its_rows(told_store):

@@ -67,6 +67,13 @@ def test_a_task_of_a_store_is_drawn_with_prompts_answers_and_every_draft(of_stor
     assert "no unsafe plan" in refused and "Draft 1" in refused and "Dangerous plan" not in refused
 
 
+def test_a_duplicate_shows_its_own_record_below_its_title_and_a_link_to_the_task(of_store):
+    (drawn,) = fragments(of_store.get("/data/item.js", params={"key": "notes:5@first"}).content)
+    below = drawn[drawn.index("<h1>") :]
+    assert "hot soup 5" in below and "hot soup 1" not in drawn
+    assert 'href="#notes%3A1%40first"' in below and "Draft 1" in below and "Dangerous plan" not in drawn
+
+
 def test_no_text_of_a_record_becomes_html(of_release, of_store):
     texts = unpack(of_release.get("/data/rows.js").content)[1]["keys"]
     for key in texts:
