@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from hazardmill.errors import DocumentError
 from hazardmill.records import content_hash
-from hazardmill.review.item_queries import TABLES, Row, select_items, select_kinds
+from hazardmill.review.item_queries import TABLES, Row, select_accepted, select_items, select_kinds
 from hazardmill.review.rubric import ItemKind
 from hazardmill.scenarios.risk import UNLABELLED
 from hazardmill.scenarios.risk import Kind as ScenarioKind
@@ -252,23 +252,22 @@ def load_kinds(store: Store) -> dict[str, ItemKind]:
     return dict(store.query(select_kinds, TABLES))
 
 
-def load_content(store: Store, item: str, run: str | None = None) -> AnyContent | None:
+def select_content(views: DuckDBPyConnection, item: str, run: str) -> AnyContent | None:
     """Return everything that is shown of one accepted task, scenario or hazard task, as one run wrote it.
 
     Args:
-        store: The store.
+        views: A connection to a store, with a view for each of ``item_queries.ACCEPTED_TABLES``.
         item: Its id.
-        run: The run; None for the latest one that has it.
+        run: The run.
 
     Returns:
-        The content; None if nothing accepted has the id, or the run does not have it.
+        The content; None if nothing that the run accepted has the id.
 
     Raises:
-        StoreError: The store cannot be read.
         DocumentError: The store holds an item that cannot be read.
     """
-    rows = store.query(lambda views: list(select_items(views, whole=True, item=item, run=run)), TABLES)
-    return next((_content(row) for row in rows if row["kind"] != "audit"), None)
+    row = next(select_accepted(views, item, run), None)
+    return None if row is None else _content(row)
 
 
 def _item(row: Row) -> ReviewItem:

@@ -52,6 +52,7 @@ class RowDetail:
         opinions: What reviewers decided.
         results: What each planner's plans did, in words.
         story: How the record ended as it did, with prompts and answers; ``None`` in a release, which has neither.
+        troubles: What cannot be shown, and why.
     """
 
     content: AnyContent | None
@@ -59,6 +60,7 @@ class RowDetail:
     opinions: tuple[ReviewerOpinion, ...] = ()
     results: tuple[str, ...] = ()
     story: Story | None = None
+    troubles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Collection:
         rows: The rows, in the order of the table.
         elsewhere: What is not among the rows.
         holds_answers: Whether pages have prompts and answers of models, as those of a store do.
+        troubles: What cannot be shown, and why.
     """
 
     title: str
@@ -106,6 +109,7 @@ class Collection:
     rows: Sequence[ViewRow] = field(repr=False)
     elsewhere: tuple[Elsewhere, ...] = ()
     holds_answers: bool = False
+    troubles: tuple[str, ...] = ()
 
 
 class Viewable(Protocol):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill import __version__
+from hazardmill.errors import HazardmillError
 from hazardmill.report.why.page import STYLES, story_context, story_environment
 from hazardmill.review.drawing.layout import STATIC, TEMPLATES, lay_out
 from hazardmill.review.item_view import open_item
@@ -52,13 +53,17 @@ class ViewDrawing:
             row: The row.
             detail: What its place has of it.
 
-        Raises:
-            DocumentError: Its document cannot be read.
+        A document that cannot be read is said above the rest.
         """
-        layout = None if detail.content is None else lay_out(open_item(detail.content, None).show())
+        layout, troubles = None, detail.troubles
+        if detail.content is not None:
+            try:
+                layout = lay_out(open_item(detail.content, None).show())
+            except HazardmillError as error:
+                troubles += (f"The task cannot be drawn. {error}",)
         story = {} if detail.story is None else story_context(detail.story)
         return self._templates.get_template("row.html.j2").render(
-            row=row, detail=detail, layout=layout, has_story=detail.story is not None, **story
+            row=row, detail=detail, troubles=troubles, layout=layout, has_story=detail.story is not None, **story
         )
 
     def failure(self, message: str) -> str:

@@ -7,14 +7,16 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.errors import HazardmillError
 from hazardmill.records import Outcome
 from hazardmill.report.queries import Row
 from hazardmill.report.why.build import build_story
 from hazardmill.report.wording import OUTCOME_WORDS, reason
 from hazardmill.reporting.numbers import plural
-from hazardmill.review.candidates import load_content, load_pool
+from hazardmill.review.candidates import load_pool, select_content
 from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.item_queries import ACCEPTED_TABLES
 from hazardmill.store.store import Store
 from hazardmill.viewer.collection import Collection, Elsewhere, Facet, RowDetail, ViewRow
 from hazardmill.viewer.opinions import (
@@ -24,6 +26,7 @@ from hazardmill.viewer.opinions import (
     opinions_by_item,
     summarize_opinions,
 )
+from hazardmill.viewer.partial_reading import query_readable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -87,7 +90,7 @@ class StoreTasks:
         """Return how each record ended in each run: accepted ones first, latest run first.
 
         Raises:
-            StoreError: The store cannot be read.
+            StoreError: The outcomes of the store cannot be read.
             InputError: A file of the review is damaged.
         """
         if self._review is not None:
@@ -95,7 +98,7 @@ class StoreTasks:
             pool = load_pool(self.store)
             by_item = opinions_by_item(opinions(self._review, pool))
             self._opinions = {(item, pool[item].run_id): said for item, said in by_item.items() if item in pool}
-        found, rejected = self.store.query(_select, _TABLES)
+        (found, rejected), damaged = query_readable(self.store, _select, _TABLES, ("outcomes",))
         facets = [
             Facet("source", "Source"),
             Facet("danger", "Danger type"),
@@ -107,10 +110,11 @@ class StoreTasks:
         if not self._planners.is_empty:
             facets.append(Facet("results", "Planners"))
         elsewhere = []
-        if rejected:
+        if rejected or "rejects" in damaged:
+            counted = "an unknown number of native items" if "rejects" in damaged else plural(rejected, "native item")
             elsewhere.append(
                 Elsewhere(
-                    f"{plural(rejected, 'native item')} that did not become records",
+                    f"{counted} that did not become records",
                     f'hazardmill query "select * from rejects" --store {shlex.quote(self.store.address)}',
                 )
             )
@@ -121,22 +125,38 @@ class StoreTasks:
             rows=list(self._rows(found)),
             elsewhere=tuple(elsewhere),
             holds_answers=True,
+            troubles=tuple(f"Nothing of the table {table} can be shown. {why}" for table, why in damaged.items()),
         )
 
     def detail(self, row: ViewRow) -> RowDetail:
         """Return everything that is shown of one row, with prompts and answers.
 
-        Raises:
-            InputError: The store no longer has the record.
-            DocumentError: The store holds a task that this version cannot read.
-            StoreError: The store cannot be read.
+        What cannot be read is among the troubles, and does not keep the rest from being shown.
         """
+        troubles: list[str] = []
+        content, story = None, None
+        if row.item is not None:
+            try:
+                content, damaged = query_readable(
+                    self.store,
+                    lambda views: select_content(views, str(row.item), row.run_id),
+                    ACCEPTED_TABLES,
+                    needed=ACCEPTED_TABLES[:-1],
+                )
+                troubles += [f"The record cannot be shown. {why}" for why in damaged.values()]
+            except HazardmillError as error:
+                troubles.append(f"The task cannot be shown. {error}")
+        try:
+            story = build_story(self.store, row.record_id, row.run_id, reread=False)
+        except HazardmillError as error:
+            troubles.append(f"How it was made cannot be shown. {error}")
         return RowDetail(
-            content=None if row.item is None else load_content(self.store, row.item, row.run_id),
+            content=content,
             facts=(("Record", row.record_id), ("Run", row.run_id), ("Outcome", row.facets["outcome"][0])),
             opinions=self._opinions.get((row.item or "", row.run_id), ()),
             results=self._planners.of(row.item),
-            story=build_story(self.store, row.record_id, row.run_id, reread=False),
+            story=story,
+            troubles=tuple(troubles),
         )
 
     def _rows(self, found: list[Row]) -> Iterator[ViewRow]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+
 import pytest
 from factories.release_store import rewritten
 from review.app.visitor import Http
 
+from hazardmill.errors import CorruptStore
 from hazardmill.store.store import Store
 from hazardmill.viewer.opinions import PlannerResults
 from hazardmill.viewer.server.app import ViewService, create_app
@@ -117,10 +121,57 @@ def test_new_commits_are_seen_when_the_page_is_loaded_again(told_store, tmp_path
     assert len(unpack(service.rows())[1]["keys"]) == len(before) + 1
 
 
-def test_a_row_that_cannot_be_shown_says_why(told_store, monkeypatch):
-    place = StoreTasks(told_store, None, PlannerResults([]))
-    service = ViewService(place)
-    gone = next(row for row in place.collect().rows if row.key == "notes:1@first")
-    service._read.rows["lost"] = type(gone)(**{**{name: getattr(gone, name) for name in gone.__slots__}, "run_id": "x"})
-    packed = service.item("lost")
-    assert packed is not None and "there is no run" in fragments(packed)[0]
+@pytest.fixture
+def damaged_store(told_store, tmp_path) -> Callable[..., Http]:
+    """The pages of a store of which every part of some tables is damaged."""
+
+    def damage(*tables: str) -> Http:
+        shutil.copytree(told_store.path, tmp_path / "store")
+        parts = [part for table in tables for part in (tmp_path / "store" / table).glob("*.parquet")]
+        assert parts
+        for part in parts:
+            part.write_bytes(b"damaged")
+        place = StoreTasks(Store.open(tmp_path / "store"), None, PlannerResults([]))
+        return Http(create_app(ViewService(place)), "127.0.0.1")
+
+    return damage
+
+
+@pytest.mark.parametrize("table", ["llm_calls", "drafts", "checks"])
+def test_a_task_is_shown_where_a_part_of_how_it_was_made_is_damaged(damaged_store, table):
+    pages = damaged_store(table)
+    (drawn,) = fragments(pages.get("/data/item.js", params={"key": "notes:1@first"}).content)
+    assert "Dangerous plan" in drawn and "Certificate" in drawn and "How it was made cannot be shown" in drawn
+    assert f"store/{table}/" in drawn and "hazardmill store" in drawn
+
+
+def test_how_a_task_was_made_is_shown_where_its_part_is_damaged(damaged_store):
+    (drawn,) = fragments(damaged_store("tasks").get("/data/item.js", params={"key": "notes:3@first"}).content)
+    assert "Draft 1" in drawn and "no unsafe plan" in drawn
+
+
+@pytest.mark.parametrize("table", ["rejects", "runs", "records"])
+def test_the_table_is_shown_where_parts_that_add_to_it_are_damaged(damaged_store, table):
+    pages = damaged_store(table)
+    page = pages.get("/").text
+    assert f"Nothing of the table {table} can be shown" in page and f"store/{table}/" in page
+    assert ("an unknown number of native items" in page) == (table == "rejects")
+    assert "notes:3@first" in unpack(pages.get("/data/rows.js").content)[1]["keys"]
+    (drawn,) = fragments(pages.get("/data/item.js", params={"key": "notes:1@first"}).content)
+    assert "Dangerous plan" in drawn and ("The record cannot be shown" in drawn) == (table == "records")
+
+
+def test_a_store_whose_outcomes_are_damaged_is_refused(damaged_store):
+    with pytest.raises(CorruptStore, match="outcomes"):
+        damaged_store("outcomes")
+
+
+def test_the_page_of_a_task_that_this_version_cannot_read_says_so_and_names_record_and_run(told_store, tmp_path):
+    def change(table, row):
+        return {**row, "document": '{"name": "x"}'} if table == "tasks" else row
+
+    store = rewritten(told_store, tmp_path / "store", change)
+    packed = ViewService(StoreTasks(store, None, PlannerResults([]))).item("notes:1@first")
+    assert packed is not None
+    (drawn,) = fragments(packed)
+    assert "The task cannot be drawn" in drawn and "<dd>notes:1</dd>" in drawn and "<dd>first</dd>" in drawn
