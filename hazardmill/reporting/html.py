@@ -53,11 +53,19 @@ def write_out_unseen(text: str) -> str:
 def write_text(path: Path, text: str, what: str = "report") -> None:
     """Write a text file whole or not at all, as UTF-8 with line feeds at line ends.
 
-    The text goes to a hidden file beside it first, which then takes its place. Missing folders are created.
+    The arguments and errors are those of ``write_content``.
+    """
+    write_content(path, text.encode(), what)
+
+
+def write_content(path: Path, content: bytes, what: str) -> None:
+    """Write a file whole or not at all.
+
+    The content goes to a hidden file beside it first, which then takes its place. Missing folders are created.
 
     Args:
         path: The file; an existing one is replaced.
-        text: Its new content.
+        content: Its new content.
         what: What to call it in an error.
 
     Raises:
@@ -66,7 +74,7 @@ def write_text(path: Path, text: str, what: str = "report") -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_bytes(content)
         partial.replace(path)
     except OSError as error:
         raise StoreError(

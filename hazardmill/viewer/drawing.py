@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -38,10 +39,15 @@ class ViewDrawing:
         self._collection = collection
         self._templates = story_environment(_OWN / "templates", TEMPLATES)
 
-    def page(self) -> str:
-        """Return the page, which has the table and the place for what is shown of a row."""
+    def page(self, files: Mapping[str, str]) -> str:
+        """Return the page, which has the table and the place for what is shown of a row.
+
+        Args:
+            files: Address of each asset by its name, and of the files of the index by theirs.
+        """
         return self._templates.get_template("index.html.j2").render(
             it=self._collection,
+            files=files,
             policy="; ".join(f"{name} {value}" for name, value in POLICY.items()),
             version=__version__,
         )

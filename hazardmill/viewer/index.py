@@ -12,13 +12,16 @@ ROWS = "rows"
 TEXTS = "texts"
 
 
-def index_rows(collection: Collection, files: Sequence[str] = (), places: Mapping[str, int] | None = None) -> Any:  # noqa: ANN401  # JSON
+def index_rows(
+    collection: Collection, files: Sequence[str] = (), places: Mapping[str, int] | None = None, per_file: int = 1
+) -> Any:  # noqa: ANN401  # JSON
     """Return the rows of a collection as JSON.
 
     Args:
         collection: The collection.
         files: Files with fragments, if they are written beforehand.
         places: Place of each row among all fragments, by key; ``None`` if each is drawn when it is asked for.
+        per_file: Number of fragments in each file but the last.
     """
     rows = collection.rows
     return {
@@ -28,6 +31,7 @@ def index_rows(collection: Collection, files: Sequence[str] = (), places: Mappin
         "notes": [_line(row.note) for row in rows] if any(row.note for row in rows) else [],
         "facets": [_facet(facet, rows) for facet in collection.facets],
         "files": list(files),
+        "per_file": per_file,
         "places": None if places is None else [places[row.key] for row in rows],
     }
 

@@ -30,6 +30,17 @@ def unpack(script: bytes | Path) -> tuple[str, Any]:
     return json.loads(call[1]), json.loads(zlib.decompress(base64.b85decode(call[2])))
 
 
+def addresses(page: bytes | Path) -> dict[str, str]:
+    """Where a page finds its rows and its texts."""
+    html = (page.read_bytes() if isinstance(page, Path) else page).decode()
+    return dict(re.findall(r'data-(rows|texts)="([^"]+)"', html))
+
+
+def index_of(page: Path) -> dict[str, Any]:
+    """The rows and texts of a page that was written to a folder."""
+    return {name: unpack(page.parent / address)[1] for name, address in addresses(page).items()}
+
+
 def fragments(script: bytes | Path) -> list[str]:
     """The fragments in a file of script, put together as the page does."""
     return ["".join(parts) for parts in zip(*unpack(script)[1], strict=True)]

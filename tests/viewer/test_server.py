@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from factories.release_store import rewritten
@@ -15,7 +16,12 @@ from hazardmill.viewer.opinions import PlannerResults
 from hazardmill.viewer.server.app import ViewService, create_app
 from hazardmill.viewer.store import StoreTasks
 
-from .conftest import fragments, unpack
+from .conftest import addresses, fragments, unpack
+
+
+def index(pages: Http, name: str) -> Any:
+    """The rows or texts of a page that is loaded now."""
+    return unpack(pages.get("/" + addresses(pages.get("/").content)[name]).content)[1]
 
 
 @pytest.fixture
@@ -33,14 +39,14 @@ def test_the_page_and_its_parts_are_served(of_release):
     assert page.status_code == 200 and "Scripts are off" in page.text and "5 rows" in page.text
     for name in ("item.css", "view.css", "item.js", "view.js", "icon.svg"):
         assert f"assets/{name}" in page.text and of_release.get(f"/assets/{name}").status_code == 200
-    name, rows = unpack(of_release.get("/data/rows.js").content)
-    assert name == "rows" and len(rows["keys"]) == 5 and rows["places"] is None
-    assert len(unpack(of_release.get("/data/texts.js").content)[1]) == 5
+    rows = index(of_release, "rows")
+    assert len(rows["keys"]) == 5 and rows["places"] is None
+    assert len(index(of_release, "texts")) == 5
 
 
 def test_a_task_is_drawn_with_all_that_a_release_has_of_it(of_release):
-    rows = unpack(of_release.get("/data/rows.js").content)[1]
-    texts = unpack(of_release.get("/data/texts.js").content)[1]
+    rows = index(of_release, "rows")
+    texts = index(of_release, "texts")
     key = rows["keys"][next(number for number, text in enumerate(texts) if "parrot" in text)]
     (drawn,) = fragments(of_release.get("/data/item.js", params={"key": key}).content)
     for part in (
@@ -79,7 +85,7 @@ def test_a_duplicate_shows_its_own_record_below_its_title_and_a_link_to_the_task
 
 
 def test_no_text_of_a_record_becomes_html(of_release, of_store):
-    texts = unpack(of_release.get("/data/rows.js").content)[1]["keys"]
+    texts = index(of_release, "rows")["keys"]
     for key in texts:
         (drawn,) = fragments(of_release.get("/data/item.js", params={"key": key}).content)
         assert "<script" not in drawn and "<img" not in drawn and "\u202e" not in drawn
@@ -99,26 +105,42 @@ def test_every_answer_has_the_headers_and_only_loopback_is_a_host(of_release):
     answer = of_release.get("/")
     assert "script-src 'self'" in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["cache-control"] == "no-store"
+    # Scripts of other origins may ask for a file of script without permission; this alone keeps the rows from them.
+    for path in ("/", f"/{addresses(answer.content)['rows']}", "/data/item.js?key=none"):
+        assert of_release.get(path).headers["cross-origin-resource-policy"] == "same-origin", path
     assert of_release.get("/", headers={"host": "evil.example"}).status_code == 400
     assert of_release.get("/", headers={"host": "localhost:8718"}).status_code == 200
 
 
 def test_looking_changes_no_file_of_a_store(of_store, told_store, files_of):
     before = files_of(told_store.path)
-    for path in ("/", "/data/rows.js", "/data/texts.js", "/data/item.js?key=notes:1@first"):
-        assert of_store.get(path).status_code == 200
+    assert index(of_store, "rows") and index(of_store, "texts")
+    assert of_store.get("/data/item.js?key=notes:1@first").status_code == 200
     assert files_of(told_store.path) == before
 
 
 def test_new_commits_are_seen_when_the_page_is_loaded_again(told_store, tmp_path):
     store = rewritten(told_store, tmp_path / "store", lambda table, row: row if row["run_id"] != "again" else None)
     service = ViewService(StoreTasks(store, None, PlannerResults([])))
-    before = unpack(service.rows())[1]["keys"]
+    pages = Http(create_app(service), "127.0.0.1")
+    early = addresses(pages.get("/").content)
+    before = unpack(pages.get(f"/{early['rows']}").content)[1]["keys"]
     with Store.open(store.path).writer("again") as writer:
         writer.append_sync({"outcomes": [row for row in told_store.rows("outcomes") if row["run_id"] == "again"]})
-    assert unpack(service.rows())[1]["keys"] == before
-    service.page()
-    assert len(unpack(service.rows())[1]["keys"]) == len(before) + 1
+    assert unpack(pages.get(f"/{early['rows']}").content)[1]["keys"] == before
+    late = addresses(pages.get("/").content)
+    assert len(unpack(pages.get(f"/{late['rows']}").content)[1]["keys"]) == len(before) + 1
+    # The page from before must not search its rows by texts of now, which are in another order.
+    refused = pages.get(f"/{early['texts']}")
+    assert refused.status_code == 409 and "reload" in refused.text
+    assert len(unpack(pages.get(f"/{late['texts']}").content)[1]) == len(before) + 1
+
+
+def test_rows_are_packed_once_per_reading(view):
+    service = ViewService(view)
+    mark = addresses(service.page())["texts"].partition("mark=")[2]
+    assert service.index("texts", mark) is service.index("texts", mark) is not None
+    assert service.index("texts", "") is service.index("rows", "0" * 16) is None
 
 
 @pytest.fixture
@@ -156,7 +178,7 @@ def test_the_table_is_shown_where_parts_that_add_to_it_are_damaged(damaged_store
     page = pages.get("/").text
     assert f"Nothing of the table {table} can be shown" in page and f"store/{table}/" in page
     assert ("an unknown number of native items" in page) == (table == "rejects")
-    assert "notes:3@first" in unpack(pages.get("/data/rows.js").content)[1]["keys"]
+    assert "notes:3@first" in index(pages, "rows")["keys"]
     (drawn,) = fragments(pages.get("/data/item.js", params={"key": "notes:1@first"}).content)
     assert "Dangerous plan" in drawn and ("The record cannot be shown" in drawn) == (table == "records")
 

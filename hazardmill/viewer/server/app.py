@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from mimetypes import guess_type
 from typing import Final
 
@@ -29,22 +29,35 @@ from hazardmill.viewer.store import StoreTasks
 
 HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 _SCRIPT: Final = "text/javascript"
+_INDEX: Final[Mapping[str, Callable[[Collection], object]]] = {ROWS: index_rows, TEXTS: index_texts}
 _LOG: Final = logging.getLogger("hazardmill.viewer")
 
 
-@dataclass(frozen=True, slots=True)
 class _Read:
     """A collection as it was read last.
 
-    Attributes:
-        mark: The commits of the store then.
+    Args:
+        commits: The commits of the store then.
         collection: The collection.
-        rows: Its rows by key.
+
+    Attributes:
+        mark: What its addresses have, so that a page never mixes two readings, even of two servers.
+        by_key: Its rows by key.
+        index: Its rows and texts, each packed when it is first asked for.
     """
 
-    mark: object
-    collection: Collection
-    rows: dict[str, ViewRow]
+    def __init__(self, commits: object, collection: Collection) -> None:
+        self.commits = commits
+        self.collection = collection
+        self.mark = secrets.token_hex(8)
+        self.by_key: dict[str, ViewRow] = {row.key: row for row in collection.rows}
+        self.index: dict[str, bytes] = {}
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where the page finds its files."""
+        named = {name: f"assets/{name}" for name in assets(with_stories=self.collection.holds_answers)}
+        return named | {name: f"data/{name}.js?mark={self.mark}" for name in _INDEX}
 
 
 class ViewService:
@@ -61,31 +74,44 @@ class ViewService:
     def __init__(self, place: Viewable) -> None:
         self._place = place
         self._lock = threading.Lock()
+        self._packing = threading.Lock()
         self._read = self._collect()
 
     def page(self) -> bytes:
         """Return the page; this is when a changed store is read again."""
         with self._lock:
-            if self._mark() != self._read.mark:
+            if self._commits() != self._read.commits:
                 try:
                     self._read = self._collect()
                 except HazardmillError as error:
                     # What was read before is still shown; the next page may find the store readable again.
                     _LOG.warning("the store cannot be read again: %s", printable(str(error)))
-            return ViewDrawing(self._read.collection).page().encode()
+            read = self._read
+        return ViewDrawing(read.collection).page(read.addresses).encode()
 
-    def rows(self) -> bytes:
-        """Return the rows of the table."""
-        return pack(ROWS, index_rows(self._read.collection))
+    def index(self, name: str, mark: str) -> bytes | None:
+        """Return the rows of the table, or what the search looks at.
 
-    def texts(self) -> bytes:
-        """Return what the search looks at."""
-        return pack(TEXTS, index_texts(self._read.collection))
+        Args:
+            name: ``ROWS`` or ``TEXTS``.
+            mark: The mark of the reading to which the page belongs.
+
+        Returns:
+            The file; ``None`` if the store was read again since then. Rows of one reading must not be searched by the
+            texts of another.
+        """
+        read = self._read
+        if mark != read.mark:
+            return None
+        with self._packing:
+            if name not in read.index:
+                read.index[name] = pack(name, _INDEX[name](read.collection))
+            return read.index[name]
 
     def item(self, key: str) -> bytes | None:
         """Return what is shown of a row; ``None`` if there is no such row."""
         read = self._read
-        row = read.rows.get(key)
+        row = read.by_key.get(key)
         if row is None:
             return None
         drawing = ViewDrawing(read.collection)
@@ -102,18 +128,16 @@ class ViewService:
         return assets(with_stories=self._read.collection.holds_answers).get(name)
 
     def _collect(self) -> _Read:
-        mark = self._mark()
-        collection = self._place.collect()
-        return _Read(mark, collection, {row.key: row for row in collection.rows})
+        return _Read(self._commits(), self._place.collect())
 
-    def _mark(self) -> object:
+    def _commits(self) -> object:
         if not isinstance(self._place, StoreTasks):
             return None
         try:
             return mark_commits(self._place.store)
         except StoreError as error:
             _LOG.warning("the store cannot be read again: %s", printable(str(error)))
-            return self._read.mark
+            return self._read.commits
 
 
 def create_app(service: ViewService) -> Starlette:
@@ -123,11 +147,11 @@ def create_app(service: ViewService) -> Starlette:
         service: What it shows.
     """
 
-    def route(path: str, make: Callable[[Request], bytes | None], kind: str | None = None) -> Route:
+    def route(path: str, make: Callable[[Request], bytes | None], kind: str | None = None, missing: int = 404) -> Route:
         async def endpoint(request: Request) -> Response:
             content = await asyncio.to_thread(make, request)
             if content is None:
-                raise HTTPException(404)
+                raise HTTPException(missing)
             return Response(content, media_type=kind or guess_type(request.url.path)[0])
 
         return Route(path, endpoint, methods=["GET"])
@@ -135,8 +159,8 @@ def create_app(service: ViewService) -> Starlette:
     app = Starlette(
         routes=[
             route("/", lambda _: service.page(), "text/html"),
-            route("/data/rows.js", lambda _: service.rows(), _SCRIPT),
-            route("/data/texts.js", lambda _: service.texts(), _SCRIPT),
+            route("/data/rows.js", lambda request: service.index(ROWS, _mark(request)), _SCRIPT, missing=409),
+            route("/data/texts.js", lambda request: service.index(TEXTS, _mark(request)), _SCRIPT, missing=409),
             route("/data/item.js", lambda request: service.item(request.query_params.get("key", "")), _SCRIPT),
             route("/assets/{name}", lambda request: service.asset(request.path_params["name"])),
         ],
@@ -149,6 +173,11 @@ def create_app(service: ViewService) -> Starlette:
     return app
 
 
+def _mark(request: Request) -> str:
+    return str(request.query_params.get("mark", ""))
+
+
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return PlainTextResponse("There is nothing here.", error.status_code, dict(error.headers or {}))
+    said = "The store was read again: reload the page." if error.status_code == 409 else "There is nothing here."
+    return PlainTextResponse(said, error.status_code, dict(error.headers or {}))

@@ -3,7 +3,6 @@
 
 window.viewer = (() => {
   const AT_ONCE = 100; // Rows that are drawn at a time; the next ones come when the reader is near them.
-  const PER_FILE = 64; // Fragments in a file that was written beforehand.
   const TYPING_MS = 120;
   const $ = (selector, within = document) => within.querySelector(selector);
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -189,9 +188,9 @@ window.viewer = (() => {
       const columns = await load(name, `data/item.js?key=${encodeURIComponent(rows.keys[number])}`);
       return columns.map((column) => column[0]).join("");
     }
-    const file = rows.files[Math.floor(rows.places[number] / PER_FILE)];
+    const file = rows.files[Math.floor(rows.places[number] / rows.per_file)];
     const columns = await load(file, file);
-    return columns.map((column) => column[rows.places[number] % PER_FILE]).join("");
+    return columns.map((column) => column[rows.places[number] % rows.per_file]).join("");
   }
 
   function steps(number) {
