@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -228,14 +229,89 @@ def test_without_scripts_the_page_says_what_is_missing(browser, address):
     assert not page.locator("#filters").is_visible()
 
 
-def test_a_file_that_is_missing_is_said_and_the_table_stays(browser, site, tmp_path):
-    import shutil
+@pytest.mark.parametrize("address", ["of_store"], indirect=True)
+def test_keys_of_somebody_who_reads_stay_with_the_browser(browser, address):
+    page, complaints = opened(browser, address)
+    page.locator("#rows tbody a").first.click()
+    page.wait_for_selector("#item h1")
+    where = page.locator(".stepper output")
+    page.keyboard.press("Home")
+    page.get_by_role("tab", name="How it was made").click()
+    for part in ("#panel-made", ".asked", "[role=tab][aria-selected=true]"):
+        page.locator(part).focus()
+        page.keyboard.press("End")
+        assert where.inner_text() == "At the start", part
+    # The browser scrolls to the end of what was read, and steps only what is in the focus.
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("#panel-made").focus()
+    page.keyboard.press("End")
+    page.wait_for_function("scrollY > 100")
+    page.locator(".compare .to").first.focus()
+    page.keyboard.press("End")
+    assert where.inner_text() != "At the start"
+    assert complaints == []
+    page.context.close()
 
+
+@pytest.mark.parametrize("address", ["on_disk", "of_release"], indirect=True)
+def test_back_in_the_table_the_keyboard_is_at_the_row_and_filters_outlast_a_reload(browser, address):
+    page, complaints = opened(browser, address)
+    page.get_by_label("Kind").select_option(label="task (4)")
+    page.get_by_label("Search").fill("parrot")
+    page.wait_for_selector("#rows tbody tr:only-child")
+    heading = page.locator("#rows tbody a").inner_text()
+    page.get_by_label("Search").fill("")
+    page.wait_for_selector("#rows tbody tr:nth-child(4)")
+    page.get_by_label("Search").fill("neiss")
+    page.wait_for_selector("#rows tbody tr:nth-child(3):last-child")
+    link = page.get_by_role("link", name=heading).first
+    href = link.get_attribute("href")
+    link.click()
+    page.wait_for_selector("#item h1")
+    page.go_back()
+    page.wait_for_selector("#list:not([hidden])")
+    page.wait_for_function("href => document.activeElement.getAttribute('href') === href", arg=href)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#item h1")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    page.get_by_role("link", name="All").click()
+    page.wait_for_selector("#list:not([hidden])")
+    assert page.get_by_label("Search").input_value() == "neiss" and "?" not in page.url
+    assert page.locator("#rows tbody tr").count() == 3
+    assert complaints == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("content", [None, "", "<!doctype html><p>Sign in</p>", "cut", 'viewer.take("NAME","?????");'])
+def test_a_file_that_cannot_be_used_is_said_in_its_place_and_can_be_tried_again(browser, site, tmp_path, content):
     folder = tmp_path / "broken"
     shutil.copytree(site, folder)
-    for path in (folder / "tasks").iterdir():
-        path.unlink()
+    (file,) = (folder / "tasks").iterdir()
+    whole = file.read_text()
+    file.unlink()
+    if content is not None:
+        file.write_text(whole[:200] if content == "cut" else content.replace("NAME", f"tasks/{file.name}"))
     page, _ = opened(browser, (folder / "index.html").as_uri())
     page.locator("#rows tbody a").first.click()
-    page.wait_for_selector("#trouble:not([hidden])")
-    assert "cannot be loaded" in page.locator("#trouble").inner_text() and page.locator("#rows").is_visible()
+    page.wait_for_selector("#item [role=alert]")
+    assert file.name in page.locator("#item [role=alert]").inner_text()
+    # Back leads to the page before, and the address still names the task.
+    page.go_back()
+    page.wait_for_selector("#list:not([hidden])")
+    page.go_forward()
+    page.wait_for_selector("#item [role=alert]")
+    file.write_text(whole)
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_selector("#item .plan")
+    assert page.locator("#item [role=alert]").count() == 0
+    page.context.close()
+
+
+@pytest.mark.parametrize("address", ["on_disk"], indirect=True)
+def test_an_unknown_address_has_no_way_to_a_next_task(browser, address):
+    page, _ = opened(browser, f"{address}#no-such-task")
+    assert page.get_by_role("link", name="All").is_visible()
+    assert not page.get_by_role("link", name="Next").is_visible()
+    assert not page.get_by_role("link", name="Previous").is_visible()
+    page.context.close()

@@ -25,6 +25,7 @@ window.viewer = (() => {
   let drawn = 0;
   let numbers = new Map(); // Key to number of the row.
   let place = 0; // How far the table was scrolled when a row was opened.
+  let last = null; // Key of the row that was open last.
 
   // --- Files of script ---
 
@@ -52,30 +53,39 @@ window.viewer = (() => {
   }
 
   function take(name, text) {
-    waiting.get(name)?.(inflate(text));
+    waiting.get(name)?.(inflate(text).catch(() => { throw new Error(`The data of ${name} are damaged`); }));
     waiting.delete(name);
   }
 
   function load(name, address) {
     if (!loaded.has(name)) {
-      loaded.set(name, new Promise((resolve, reject) => {
-        waiting.set(name, resolve);
+      const file = new Promise((resolve, reject) => {
         const script = element("script");
-        script.src = address;
-        script.onerror = () => {
-          loaded.delete(name);
-          reject(new Error(`${address} cannot be loaded`));
+        const end = (trouble) => {
+          script.remove();
+          if (!waiting.delete(name)) return;
+          reject(new Error(`${address} ${trouble}`));
         };
-        script.onload = () => script.remove();
+        waiting.set(name, resolve);
+        script.onerror = () => end("cannot be loaded");
+        // A file that is empty, cut off, or a page of the host instead, has not called `viewer.take` by now.
+        script.onload = () => end("does not have what it should");
+        script.src = address;
         document.head.append(script);
-      }));
+      });
+      loaded.set(name, file);
+      // Only what was read stays: anything else is asked for again.
+      file.catch(() => loaded.delete(name));
     }
     return loaded.get(name);
   }
 
+  const advice = (error) =>
+    `${error.message}. Is the server still running, or is the folder complete? If the store has changed since, reload the page.`;
+
   function trouble(error) {
     const line = $("#trouble");
-    line.textContent = error ? `${error.message}. Is the server still running, or is the folder complete? Reload the page.` : "";
+    line.textContent = error ? advice(error) : "";
     line.hidden = !error;
   }
 
@@ -149,22 +159,43 @@ window.viewer = (() => {
   };
 
   function filter() {
-    const chosen = $$("[data-facet]").filter((select) => select.value !== "")
-      .map((select) => [rows.facets[Number(select.dataset.facet)], Number(select.value)]);
+    keep();
+    const filters = chosen();
     const asked = $("#search").value.toLowerCase().split(/\s+/).filter(Boolean);
     found = [];
     for (let number = 0; number < rows.keys.length; number += 1) {
-      const fits = chosen.every(([facet, value]) => [facet.rows[number]].flat().includes(value));
+      const fits = filters.every(([facet, value]) => [facet.rows[number]].flat().includes(value));
       if (fits && (!asked.length || matches(number, asked))) found.push(number);
     }
     $("#rows tbody").replaceChildren();
     drawn = 0;
     drawMore();
     $("#rows").hidden = found.length === 0;
-    $("#clear").hidden = !chosen.length && !asked.length;
+    $("#clear").hidden = !filters.length && !asked.length;
     const all = rows.keys.length.toLocaleString("en");
     const counted = found.length === rows.keys.length ? `${all} in all` : `${found.length.toLocaleString("en")} of ${all}`;
     $("#tally").textContent = counted + shared;
+  }
+
+  const chosen = () => $$("[data-facet]").filter((select) => select.value !== "")
+    .map((select) => [rows.facets[Number(select.dataset.facet)], Number(select.value)]);
+
+  // Filters and search go with each entry of the history, where a page that is loaded again finds them. They are not in
+  // the address, which browsers send to the host.
+  function keep() {
+    const facets = Object.fromEntries(chosen().map(([facet, value]) => [facet.name, facet.values[value]]));
+    history.replaceState({ search: $("#search").value, facets }, "");
+  }
+
+  function restore() {
+    const kept = history.state;
+    if (!kept) return;
+    $("#search").value = kept.search;
+    for (const select of $$("[data-facet]")) {
+      const facet = rows.facets[Number(select.dataset.facet)];
+      const value = facet.values.indexOf(kept.facets[facet.name]);
+      if (value >= 0) select.value = String(value);
+    }
   }
 
   async function search() {
@@ -184,9 +215,12 @@ window.viewer = (() => {
   async function fragment(number) {
     if (!rows.places) {
       const name = `item ${rows.keys[number]}`;
-      loaded.delete(name); // A store may have more of it by now.
-      const columns = await load(name, `data/item.js?key=${encodeURIComponent(rows.keys[number])}`);
-      return columns.map((column) => column[0]).join("");
+      try {
+        const columns = await load(name, `data/item.js?key=${encodeURIComponent(rows.keys[number])}`);
+        return columns.map((column) => column[0]).join("");
+      } finally {
+        loaded.delete(name); // A store may have more of it the next time.
+      }
     }
     const file = rows.files[Math.floor(rows.places[number] / rows.per_file)];
     const columns = await load(file, file);
@@ -203,7 +237,28 @@ window.viewer = (() => {
     $("[data-steps]").hidden = false;
   }
 
+  // Back in the table, the keyboard is at the row that was open.
+  function focusRow(key) {
+    const at = found.indexOf(numbers.get(key));
+    if (at < 0) {
+      main.focus({ preventScroll: true });
+      return;
+    }
+    while (drawn <= at) drawMore();
+    const link = $("#rows tbody").rows[at].querySelector("a");
+    link.focus({ preventScroll: true });
+    link.scrollIntoView({ block: "nearest" });
+  }
+
+  function say(heading, text, ...more) {
+    const line = element("p", text);
+    line.setAttribute("role", "alert");
+    $("#item").replaceChildren(element("h1", heading), line, ...more);
+  }
+
   async function show() {
+    if (!rows) return; // It is called again once the table is there.
+    keep();
     const key = decodeKey();
     const item = $("#item");
     if (key === "") {
@@ -213,27 +268,32 @@ window.viewer = (() => {
       $("#list").hidden = false;
       document.title = title;
       scrollTo(0, place);
+      if (last !== null) focusRow(last);
       return;
     }
     if (!$("#list").hidden) place = scrollY;
     const number = numbers.get(key);
     let html = null;
+    let failure = null;
     try {
       if (number !== undefined) html = await fragment(number);
     } catch (error) {
-      trouble(error);
-      location.hash = "";
-      return;
+      failure = error;
     }
     if (decodeKey() !== key) return; // Somebody went on meanwhile.
-    trouble(null);
-    if (html === null) item.replaceChildren(element("h1", "There is no such task here"), element("p", key));
+    last = key;
+    if (failure) {
+      // The address stays, so that Back leads to the page before, and the same task can be tried again.
+      const again = element("button", "Try again");
+      again.type = "button";
+      again.addEventListener("click", show);
+      say("This task cannot be loaded", advice(failure), again);
+    } else if (html === null) say("There is no such task here", key);
     else item.innerHTML = html; // Drawn by hazardmill, which escapes every text; the policy of the page allows no script in it.
     $("#list").hidden = true;
     item.hidden = false;
     if ($("[role=tab]", item)) drawing.begin();
-    if (number === undefined) $("[data-steps]").hidden = false;
-    else steps(number);
+    steps(number);
     document.title = $("h1", item).textContent;
     scrollTo(0, 0);
     main.focus({ preventScroll: true });
@@ -287,7 +347,8 @@ window.viewer = (() => {
     }
     numbers = new Map(rows.keys.map((key, number) => [key, number]));
     drawHead();
-    filter();
+    restore();
+    await search();
     performance.mark("hazardmill table");
     if (decodeKey() !== "") await show();
     document.body.dataset.ready = "yes";

@@ -82,6 +82,8 @@ window.drawing = (() => {
 
   // --- Wiring: all handlers are on the document, so that they survive a change of page ---
 
+  // Keys of somebody who reads or scrolls another part of the page stay with the browser.
+  const stepping = (target) => target === document.body || target.matches("main") || target.closest(".compare") !== null;
   const typing = (target) => target.closest("textarea, select, input:not([type=checkbox])") !== null;
 
   document.addEventListener("keydown", (event) => {
@@ -95,7 +97,7 @@ window.drawing = (() => {
       event.preventDefault();
       return;
     }
-    if ($("dialog[open]") || typing(event.target) || !$(".plans[data-rows]")) return;
+    if ($("dialog[open]") || typing(event.target) || !stepping(event.target) || !$(".plans[data-rows]")) return;
     const arrows = { ArrowLeft: GO.back, ArrowRight: GO.on, Home: GO.first, End: GO.last };
     if (arrows[event.key]) { arrows[event.key](); event.preventDefault(); }
   });
