@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final
 
@@ -118,9 +119,11 @@ class ReleaseView:
 
     def _detail(self, config: str, held: Row) -> RowDetail:
         item = held[_key(config)]
+        with _reading(config, item):
+            content, facts = _content(config, held), _facts(config, held)
         return RowDetail(
-            content=_content(config, held),
-            facts=_facts(config, held),
+            content=content,
+            facts=facts,
             opinions=self._opinions.get(item, ()),
             results=self._planners.of(item),
         )
@@ -134,7 +137,8 @@ class ReleaseView:
         for split in self.release.splits(config):
             for row in self.release.rows(config, split, columns):
                 item = row[key]
-                title, danger, searched = _describe(base_of(config), row)
+                with _reading(config, item):
+                    title, danger, searched = _describe(base_of(config), row)
                 yield ViewRow(
                     key=item,
                     title=title,
@@ -159,14 +163,10 @@ class ReleaseView:
         for config in self.release.configs():
             if base_of(config) == "reviews":
                 for row in self.release.rows(config, columns=["task_id", "reviewer", "verdict", "reasons", "current"]):
-                    found[row["task_id"]].append(
-                        ReviewerOpinion(
-                            reviewer=row["reviewer"],
-                            verdict=row["verdict"],
-                            reasons=tuple(json.loads(row["reasons"])),
-                            current=row["current"],
-                        )
-                    )
+                    with _reading(config, row["task_id"]):
+                        reasons = tuple(json.loads(row["reasons"]))
+                    same = {name: row[name] for name in ("reviewer", "verdict", "current")}
+                    found[row["task_id"]].append(ReviewerOpinion(**same, reasons=reasons))
         return {item: tuple(opinions) for item, opinions in found.items()}
 
 
@@ -176,6 +176,19 @@ _COLUMNS: Final = {
     "scenarios": ("instruction", "kind", "hazard"),
     "hazard_tasks": ("instruction", "categories", "harm"),
 }
+
+
+@contextmanager
+def _reading(config: str, item: str) -> Iterator[None]:
+    """Name config and id where a column of a row is not what it should be.
+
+    Raises:
+        InputError: The block met such a column.
+    """
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"row {item} of {config} is not what it should be: {error}", remedy=REMEDY) from error
 
 
 def _key(config: str) -> str:
@@ -197,34 +210,31 @@ def _describe(base: str, row: Row) -> tuple[str, str, tuple[str, ...]]:
 def _content(config: str, row: Row) -> AnyContent:
     base, key = base_of(config), _key(config)
     record: dict[str, Any] = {name: row[name] for name in ("source", "context", "licence", "attribution")}
-    try:
-        if base == "scenarios":
-            return ScenarioContent(
-                row[key],
-                **record,
-                scenario=json.loads(row["scenario"]),
-                plan=row["plan"],
-                careless_plan=row["careless_plan"],
-            )
-        if base == "hazard_tasks":
-            read = {name: json.loads(row[name]) for name in ("document", "compiled", "witnesses")}
-            same = {name: row[name] for name in ("instruction", "harm", "reference", "harmless_plan", "is_searched")}
-            categories = tuple(json.loads(row["categories"]))
-            # A release does not hold what the roles were shown of the map.
-            return HazardTaskContent(row[key], **record, **same, **read, categories=categories, definitions=())
-        danger = {name: row[name] for name in DANGER_FIELDS if row[name] is not None}
-        danger |= {name: json.loads(danger[name]) for name in DANGER_LISTS if name in danger}
-        return Content(
+    if base == "scenarios":
+        return ScenarioContent(
             row[key],
             **record,
-            danger=danger,
-            safe_plan=row.get("safe_plan"),
-            unsafe_plan=row["unsafe_plan"],
-            **{name: json.loads(row[name]) for name in ("document", "certificate")},
-            **{name: row[name] for name in ("code", "domain_pddl", "problem_pddl")},
+            scenario=json.loads(row["scenario"]),
+            plan=row["plan"],
+            careless_plan=row["careless_plan"],
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"a row of {config} is not what it should be: {error}", remedy=REMEDY) from error
+    if base == "hazard_tasks":
+        read = {name: json.loads(row[name]) for name in ("document", "compiled", "witnesses")}
+        same = {name: row[name] for name in ("instruction", "harm", "reference", "harmless_plan", "is_searched")}
+        categories = tuple(json.loads(row["categories"]))
+        # A release does not hold what the roles were shown of the map.
+        return HazardTaskContent(row[key], **record, **same, **read, categories=categories, definitions=())
+    danger = {name: row[name] for name in DANGER_FIELDS if row[name] is not None}
+    danger |= {name: json.loads(danger[name]) for name in DANGER_LISTS if name in danger}
+    return Content(
+        row[key],
+        **record,
+        danger=danger,
+        safe_plan=row.get("safe_plan"),
+        unsafe_plan=row["unsafe_plan"],
+        **{name: json.loads(row[name]) for name in ("document", "certificate")},
+        **{name: row[name] for name in ("code", "domain_pddl", "problem_pddl")},
+    )
 
 
 def _facts(config: str, row: Row) -> tuple[tuple[str, str], ...]:

@@ -184,3 +184,11 @@ def test_an_export_needs_no_package_of_a_server(soups, tmp_path):
     assert "5 tasks in" in ended.stdout and (tmp_path / "site" / "index.html").exists()
     served = subprocess.run(words[:-2], capture_output=True, text=True, check=False)
     assert served.returncode == 2 and "hazardmill[review]" in served.stderr
+
+
+@pytest.mark.parametrize(("column", "value"), [("document", "{broken"), ("document", "[]"), ("answered_by", "3")])
+def test_a_row_that_is_not_what_it_should_be_is_named(tmp_path, column, value):
+    row = shown_row(bowl("hall")) | {column: value}
+    view = ReleaseView(Release(write_release(tmp_path / "release", {"tasks": {"train": [row]}})), PlannerResults([]))
+    with pytest.raises(InputError, match=f"row {row['task_id']} of tasks is not what it should be"):
+        export_view(view, tmp_path / "site")
