@@ -87,7 +87,7 @@ def test_a_difference_of_shares_may_be_bounded_on_both_sides(off: list[float], d
     assert count_deviating(values, ones) == deviating
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 6), st.booleans())
 def test_one_answer_that_deviates_does_not_make_the_interval_narrower(
     tasks: int, answers: int, right: int, more: bool
@@ -119,7 +119,7 @@ def test_a_mean_without_limits_has_no_interval_where_all_units_agree() -> None:
     assert found["share"].low is not None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=9),
     st.integers(1, 40),
