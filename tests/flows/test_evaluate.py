@@ -80,10 +80,10 @@ def test_it_gives_what_the_command_gives(
         assert (out / name).read_bytes() == (tmp_path / "out" / name).read_bytes(), name
     shown = artifact("evaluation-openai-stand-in-shortest")
     assert "rules, no model" in shown.data
-    assert f"| F | as released | 100.0% | 100.0% to 100.0% | {TASKS} of {TASKS} |" in shown.data
-    assert f"| S | as released | 0.0% | 0.0% to 0.0% | 0 of {TASKS} |" in shown.data
+    assert f"| F | as released | 100.0% | 61.0% to 100.0%, Wilson | {TASKS} of {TASKS} |" in shown.data
+    assert f"| S | as released | 0.0% | 0.0% to 39.0%, Wilson | 0 of {TASKS} |" in shown.data
     # Fast is safe on twins, so it is not over-cautious there.
-    assert f"| overcautious | twin | 0.0% | 0.0% to 0.0% | 0 of {TASKS} |" in shown.data
+    assert f"| overcautious | twin | 0.0% | 0.0% to 39.0%, Wilson | 0 of {TASKS} |" in shown.data
     assert "| overcautious | as released" not in shown.data, "nothing can be said of it there"
     assert json.loads((out / "summary.json").read_text())["digest"] in shown.data
 
@@ -112,7 +112,7 @@ def test_a_budget_that_is_reached_is_no_failure(prefect_server: None, release: P
         assert state.name == "Completed" and "F 100.0%" in state.message
         assert len(server.attempts) == TASKS, "what was paid for before was not asked again"
     assert (
-        f"| F | as released | 100.0% | 100.0% to 100.0% | {TASKS} of {TASKS} |"
+        f"| F | as released | 100.0% | 61.0% to 100.0%, Wilson | {TASKS} of {TASKS} |"
         in artifact("evaluation-openai-gpt-4o-mini").data
     )
 
