@@ -152,11 +152,17 @@ def encodable(text: str) -> str:
 
 
 def _in_environment() -> Iterator[str]:
-    for name, value in os.environ.items():
-        if _SECRET_NAMES.search(name.upper()):
-            yield value
-        elif "://" in value:
-            yield from secrets_in_address(value)
+    for variable in os.environ.items():
+        yield from _secrets_in_variable(variable)
+
+
+# Every answer is scrubbed, and the environment hardly ever changes.
+@lru_cache(maxsize=1024)
+def _secrets_in_variable(variable: tuple[str, str]) -> tuple[str, ...]:
+    name, value = variable
+    if _SECRET_NAMES.search(name.upper()):
+        return (value,)
+    return secrets_in_address(value) if "://" in value else ()
 
 
 @lru_cache(maxsize=256)

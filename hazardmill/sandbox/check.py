@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from hazardmill.errors import DocumentError
+from hazardmill.errors import DocumentError, ProofKilled
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import is_too_large
 from hazardmill.sandbox import policy
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult
 from hazardmill.sandbox.output import printable
+from hazardmill.sandbox.proving import provers
 from hazardmill.text.parse import MAX_BYTES
 
 _SHOWN_FINDINGS = 5
+_NO_SEARCH: Final = 0
+"""Expansions of searches in a process that only parses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,13 @@ async def check_async(code: str, jail: Jail) -> Document | CheckFailure:
     Raises:
         SandboxError: The jail failed, which says nothing about the code.
     """
-    return _policy_failure(code) or _read(await jail.run_async(code))
+    # Parsing holds the interpreter's lock for as long as several requests take, and its process can be killed.
+    try:
+        failure = await asyncio.to_thread(provers().run, _NO_SEARCH, _policy_failure, code)
+    except ProofKilled:
+        message = "the code cannot be parsed: it takes too much memory or time"
+        return CheckFailure("policy", "syntax", message, None, "write a smaller task, with expressions less deep")
+    return failure or _read(await jail.run_async(code))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from hazardmill.sandbox.process.process import start
 from hazardmill.sandbox.process.zygote import importable
 from hazardmill.sandbox.workloads.proving import MOST_ANSWER, OUT_OF_MEMORY, READY, TOO_LONG_AN_ANSWER
 
-_MODULES: Final = ("hazardmill.formalism.proofs.draft_proof",)
+_MODULES: Final = ("hazardmill.formalism.proofs.draft_proof", "hazardmill.sandbox.check")
 _MEMORY: Final = 512 * 2**20
 """Bytes beside twice what searches may keep by computation."""
 _SECONDS: Final = 60

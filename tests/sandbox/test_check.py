@@ -8,6 +8,7 @@ import pytest
 from hazardmill.formalism.document.document import Document
 from hazardmill.sandbox.check import CheckFailure, check, check_async
 from hazardmill.sandbox.jail import Jail
+from hazardmill.sandbox.proving import Provers, provers
 
 
 def failure(code: str, jail: Jail) -> CheckFailure:
@@ -25,7 +26,17 @@ def test_the_document_is_the_one_the_code_makes(jail: Jail, soup: str) -> None:
 def test_async_gives_the_same(jail: Jail, soup: str) -> None:
     assert asyncio.run(check_async(soup, jail)) == check(soup, jail)
     refused = asyncio.run(check_async("import os\n", jail))
+    assert isinstance(refused, CheckFailure) and refused == check("import os\n", jail)
+    provers().close()
+
+
+def test_async_survives_code_that_ends_what_parses_it(jail: Jail, soup: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = Provers(memory=4096)
+    monkeypatch.setattr("hazardmill.sandbox.check.provers", lambda: short)
+    refused = asyncio.run(check_async("x = " + "[1, 2], " * 20_000, jail))
+    short.close()
     assert isinstance(refused, CheckFailure)
+    assert (refused.stage, refused.reason) == ("policy", "syntax") and "too much memory" in refused.message
 
 
 def test_policy_comes_first_and_names_what_it_found(jail: Jail, soup: str) -> None:

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 
 from hazardmill.errors import ConnectionFailed, ExtraMissing
@@ -143,7 +144,7 @@ async def attempt(
     try:
         # litellm's own timeout restarts with every byte.
         async with deadline:
-            with limit_answers(limits):
+            with limit_answers(limits), _unobserved():
                 answer = await ask()
         if limits.broken is None:
             return answer
@@ -194,10 +195,30 @@ def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
 
     # Otherwise it resends a request if the connection breaks before an answer: an attempt missing from the ledger.
     AsyncHTTPHandler.single_connection_post_request = _not_again
+    from litellm.litellm_core_utils.litellm_logging import Logging
+
+    # Otherwise it prices each answer twice, which takes a third of its time; prices are ours (hazardmill.llm.prices).
+    Logging.response_cost_calculator = _no_cost
     from hazardmill.llm.backends.answer_limits import limit_litellm
 
     limit_litellm()
     return litellm
+
+
+@contextmanager
+def _unobserved() -> Iterator[None]:
+    """Keep litellm from preparing prompts and answers for observers, of which there are none: it takes time."""
+    from litellm._internal_context import is_internal_call
+
+    token = is_internal_call.set(True)
+    try:
+        yield
+    finally:
+        is_internal_call.reset(token)
+
+
+def _no_cost(*_: object, **__: object) -> None:
+    """Replace litellm's own calculation of what an answer cost."""
 
 
 async def _not_again(*_: object, **__: object) -> NoReturn:
