@@ -11,6 +11,7 @@ from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifa
 from prefect.logging import get_run_logger
 
 from flows.publishing import key, repeat
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.run import Run
 
@@ -27,7 +28,8 @@ class Progress:
         total: Records of the run.
 
     Attributes:
-        pace: What follows the steps of the records, for the time that is left; null to count records only.
+        pace: What follows the steps of the records, for rate and time left; null to leave them out.
+        tally: What the run has spent; null to leave it out.
     """
 
     def __init__(self, artifact_id: UUID | None, done: int, total: int) -> None:
@@ -35,6 +37,7 @@ class Progress:
         self.done = done
         self.total = total
         self.pace: RunPace | None = None
+        self.tally: CallTally | None = None
         self._shown = self.text
 
     @classmethod
@@ -58,9 +61,15 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """Records done and the time that is left, in words."""
-        left = "" if self.pace is None else self.pace.text
-        return f"{self.done} of {self.total} records" + (f", {left}" if left else "")
+        """Records done, their rate, what was spent and the time that is left, in words."""
+        parts = [f"{self.done} of {self.total} records"]
+        if self.pace is not None:
+            parts.append(self.pace.rate_text)
+        if self.tally is not None:
+            parts.append(self.tally.usd_text)
+        if self.pace is not None:
+            parts.append(self.pace.text)
+        return ", ".join(filter(None, parts))
 
     def __call__(self, record_id: str, outcome: object) -> None:
         """Count a record."""

@@ -20,6 +20,9 @@ from hazardmill.store.store import Store
 CHANGED: Final = "hazardmill.run.changed"
 """The event that a run has new results. The deployment of ``publish`` starts on it (``prefect.yaml``)."""
 
+ANNOUNCE_FIRST_S: Final = 15.0
+"""Seconds until a run is announced first, so that its cost can be seen within half a minute."""
+
 ANNOUNCE_EVERY_S: Final = 300.0
 """Seconds between two announcements of a run under way; the server keeps each version of an artifact."""
 
@@ -52,7 +55,7 @@ def announce(store: Store, run_id: str) -> None:
 
 
 def announce_regularly(run: Run) -> AbstractAsyncContextManager[None]:
-    """Announce new results at intervals while the block runs."""
+    """Announce new results soon, and then at intervals, while the block runs."""
 
     async def once() -> None:
         try:
@@ -61,17 +64,27 @@ def announce_regularly(run: Run) -> AbstractAsyncContextManager[None]:
             # No run fails because its figures are late.
             get_run_logger().warning("the results of run %s were not announced: %r", run.run_id, error)
 
-    return repeat(ANNOUNCE_EVERY_S, once)
+    return repeat(ANNOUNCE_EVERY_S, once, first_s=ANNOUNCE_FIRST_S)
 
 
 @asynccontextmanager
-async def repeat(every_s: float, work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Do ``work`` every so many seconds while the block runs; its error is raised at the end of the block."""
+async def repeat(
+    every_s: float, work: Callable[[], Awaitable[None]], *, first_s: float | None = None
+) -> AsyncIterator[None]:
+    """Do ``work`` at intervals while the block runs; its error is raised at the end of the block.
+
+    Args:
+        every_s: Seconds between two times.
+        work: What to do.
+        first_s: Seconds until the first time; null for ``every_s``.
+    """
 
     async def forever() -> None:
+        wait_s = every_s if first_s is None else first_s
         while True:
-            await asyncio.sleep(every_s)
+            await asyncio.sleep(wait_s)
             await work()
+            wait_s = every_s
 
     repeating = asyncio.create_task(forever())
     try:

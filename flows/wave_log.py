@@ -12,6 +12,7 @@ from prefect.artifacts import acreate_table_artifact
 
 from flows.publishing import key
 from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome
 from hazardmill.reporting.numbers import plural, usd
@@ -34,12 +35,14 @@ class WaveLog:
 
     Attributes:
         pace: What follows the steps of the records, for the time that is left; null to leave it out.
+        tally: Counts the answers of fallback models; null to leave them out.
     """
 
     def __init__(self, run: Run) -> None:
         self.committed: list[WaveStep] = []
         """What the stage ``commit`` returned, wave by wave."""
         self.pace: RunPace | None = None
+        self.tally: CallTally | None = None
         self._run = run
         self._began = time.monotonic()
         self._stages: dict[str, list[WaveStep]] = defaultdict(list)
@@ -48,6 +51,7 @@ class WaveLog:
         """Records of the waves that are not committed."""
         self._done = 0
         self._retries: Counter[str] = Counter()
+        self._fallbacks = 0
 
     def begin(self, steps: Sequence[WaveStep]) -> None:
         """Count from here on what the stages of these waves do; an earlier try at their records counts no more."""
@@ -87,11 +91,13 @@ class WaveLog:
         spent = "cost unknown" if None in costs else usd(sum(cost for cost in costs if cost is not None))
         rate = self._done / max(time.monotonic() - self._began, 1e-9)
         left, pace = sum(self._planned.values()), "" if self.pace is None else self.pace.text
+        counts = {Outcome.ACCEPTED.value: 0, **step.counts}
         parts = [
-            f"wave {step.wave}: {plural(records, 'record')}",
-            f"{step.counts.get(Outcome.ACCEPTED.value, 0)} accepted",
+            f"run {self._run.run_id}, wave {step.wave}: {plural(records, 'record')}",
+            *(f"{count} {name}" for name, count in counts.items() if count or name == Outcome.ACCEPTED.value),
             spent,
             *self._retried(),
+            *self._fallen_back(),
             f"{rate:.1f} records/s",
             (pace or "time left unknown") if left else "none left",
         ]
@@ -102,10 +108,15 @@ class WaveLog:
         if not self._retries:
             return []
         kinds = ", ".join(f"{kind}: {count}" for kind, count in self._retries.most_common())
-        total = self._retries.total()
-        said = f"{total} {'retry' if total == 1 else 'retries'} ({kinds})"
+        said = f"{self._retries.total()} {'retry' if self._retries.total() == 1 else 'retries'} ({kinds})"
         self._retries.clear()
         return [said]
+
+    def _fallen_back(self) -> list[str]:
+        """Return the answers of fallback models since the last line."""
+        total = 0 if self.tally is None else self.tally.fallbacks
+        new, self._fallbacks = total - self._fallbacks, total
+        return [f"{plural(new, 'answer')} of fallback models"] if new else []
 
     async def publish(self) -> None:
         """Write a table per stage: what it did for each wave and draft. Failures are logged."""

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome
 from hazardmill.runs.overview.pace import RunPace
@@ -30,11 +31,15 @@ class RunProgress:
         total: Records of the run.
         quiet: Whether to print nothing.
         pace: What follows the steps of the records, for the time that is left; null to count records only.
+
+    Attributes:
+        tally: What the run has spent; null to leave it out.
     """
 
     def __init__(self, total: int, *, quiet: bool = False, pace: RunPace | None = None) -> None:
         self._total = total
         self._pace = pace
+        self.tally: CallTally | None = None
         if pace is not None:
             pace.on_step = self._show_step
         self._counts: Counter[str] = Counter()
@@ -113,7 +118,10 @@ class RunProgress:
             print(f"{done}{left}", file=sys.stderr, flush=True)
 
     def _summary(self) -> str:
-        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._counts.items())) or "none yet"
+        """Return the outcomes so far, and what was spent."""
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._counts.items())) or "none yet"
+        spent = "" if self.tally is None else self.tally.usd_text
+        return f"{counts}; {spent}" if spent else counts
 
 
 class _TimeLeftColumn(ProgressColumn):

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from hazardmill import __version__
 from hazardmill.errors import PromptRefused, SettingsError
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Completion, Request, Usage
 
@@ -45,6 +46,8 @@ _INDEXED: Final = (
     "cached_tokens",
     "completion_tokens",
     "usd",
+    "usd_upper",
+    "error",
     "at",
 )
 
@@ -276,6 +279,9 @@ class Ledger:
         writer: Where rows are written to.
         run_id: The run that new attempts belong to.
 
+    Attributes:
+        tally: What the attempts of this run have cost so far, for display.
+
     Raises:
         CorruptStore: A file of the store cannot be read.
         SchemaMismatch: A newer version wrote a file of the store.
@@ -287,7 +293,10 @@ class Ledger:
         self._run_id = run_id
         self._index = LedgerIndex(run_id=run_id)
         self._seen = 0
-        self.refresh()
+        self.tally = CallTally()
+        earlier = {(row["identity"], row["attempt"]): row for row in self._take_in() if row["run_id"] == run_id}
+        for row in earlier.values():
+            self.tally.add(row)
 
     @property
     def run_id(self) -> str:
@@ -303,8 +312,12 @@ class Ledger:
             CorruptStore: A file of the store cannot be read.
             SchemaMismatch: A newer version wrote a file of the store.
         """
+        self._take_in()
+
+    def _take_in(self) -> list[dict[str, Any]]:
         rows, self._seen = self._store.rows_since(TABLE, self._seen, _index_columns())
         self._index.add(rows)
+        return rows
 
     def lookup(self, identity: str) -> LedgerAnswer | None:
         """Return the paid answer to an identity; null if there is none."""
@@ -358,7 +371,9 @@ class Ledger:
             StoreError: A row cannot be written.
         """
         rows = [self._row(attempt, number) for attempt, number in attempts]
-        return self._writer.hand_over({**with_rows, TABLE: rows})
+        written = self._writer.hand_over({**with_rows, TABLE: rows})
+        self._count(rows)
+        return written
 
     def hand_over(self, attempt: CallAttempt, number: int | None = None) -> PendingAttempt:
         """Hand one attempt to the writer; it is part of the next write to disk when this returns.
@@ -378,7 +393,9 @@ class Ledger:
             StoreError: The row cannot be written.
         """
         row = self._row(attempt, self.number(attempt.identity) if number is None else number)
-        return PendingAttempt(row, self._writer.hand_over({TABLE: [row]}))
+        written = self._writer.hand_over({TABLE: [row]})
+        self._count([row])
+        return PendingAttempt(row, written)
 
     async def record(self, handed: PendingAttempt) -> LedgerAnswer | None:
         """Wait until an attempt is on disk.
@@ -392,6 +409,16 @@ class Ledger:
         await asyncio.wrap_future(handed.written)
         self._index.add([handed.row])
         return _Packed.of(handed.row).unpack(handed.row["identity"]) if handed.row["answered"] else None
+
+    def _count(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            # What is about to be sent comes again when it has ended.
+            if row["error"] != IN_FLIGHT:
+                self.tally.add(row)
+                self.tally.fallbacks += bool(row["answered"]) and row.get("model_sent") not in (
+                    None,
+                    row["model_asked"],
+                )
 
     def _row(self, attempt: CallAttempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error

@@ -10,6 +10,7 @@ import pytest
 from hazardmill.cli import progress as module
 from hazardmill.cli.progress import RunProgress
 from hazardmill.errors import ConnectionFailed
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.llm.client import Retry
 from hazardmill.llm.requests import Message, Request
 from hazardmill.records import Outcome
@@ -59,15 +60,17 @@ def test_between_commits_it_says_how_long_the_rest_will_take(clock: Clock, capsy
     pace = paced(4, clock)
     declined: Any = SimpleNamespace(danger=None)
     with RunProgress(4, pace=pace) as show:
+        show.tally = CallTally()
+        show.tally.add({"answered": True, "usd": 0.25, "usd_upper": 0.25})
         clock.now = 60
         pace.on_extraction(cast("Any", SimpleNamespace(record_id="x:1")), declined)
         clock.now = 120
         show("x:1", Outcome.NO_DANGER)
     # The last line stands after the end, when nothing more will be done.
     assert capsys.readouterr().err.splitlines() == [
-        "0/4 records: none yet; about 3 min left",
-        "1/4 records: 1 no_danger; about 6 min left",
-        "1/4 records: 1 no_danger",
+        "0/4 records: none yet; $0.250; about 3 min left",
+        "1/4 records: 1 no_danger; $0.250; about 6 min left",
+        "1/4 records: 1 no_danger; $0.250",
     ]
 
 

@@ -324,6 +324,7 @@ def test_a_long_run_announces_its_results_while_it_is_under_way(prefect_server, 
 
     monkeypatch.setattr(Session, "commit", waits)
     monkeypatch.setattr(publishing, "emit_event", emit)
+    monkeypatch.setattr(publishing, "ANNOUNCE_FIRST_S", 0.05)
     monkeypatch.setattr(publishing, "ANNOUNCE_EVERY_S", 0.05)
     assert generate("neiss", sample, limit=4, wave_size=2, store=tmp_path / "store", run_id="r").counts["pending"] == 0
     assert 2 in pending and pending[-1] == 0

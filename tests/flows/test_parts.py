@@ -43,6 +43,7 @@ from hazardmill.errors import (
     StoreLocked,
 )
 from hazardmill.generation.models import Models
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import Paid, RunSummary
@@ -140,6 +141,7 @@ class Session:
 
     def __init__(self, does: float | BaseException, budget: SimpleNamespace) -> None:
         self.budget = budget
+        self.ledger = SimpleNamespace(tally=CallTally())
         self.unrecorded: list[NotRecorded] = []
         self.on_record: Any = None
         self.does = does
@@ -237,7 +239,7 @@ class Steps:
         monkeypatch.setattr(wave_log, "get_run_logger", lambda: logging.getLogger("flow"))
         caplog.set_level(logging.INFO, "flow")
         self._caplog = caplog
-        run: Any = None
+        run: Any = SimpleNamespace(run_id="r")
         self.log = WaveLog(run)
 
     def plan(self, *records: int, first: int = 1) -> None:
@@ -258,6 +260,7 @@ def test_a_wave_is_logged_with_its_cost_its_retries_and_what_is_left(
     steps = Steps(monkeypatch, caplog)
     steps.plan(3, 2)
     steps.log.pace = SimpleNamespace(text="about 5 min left")  # type: ignore[assignment]
+    steps.log.tally = SimpleNamespace(fallbacks=2)  # type: ignore[assignment]
     for error in (RateLimited("429"), RateLimited("429"), ProviderDown("503")):
         retry: Any = SimpleNamespace(error=error)
         steps.log.on_retry(retry)
@@ -268,8 +271,9 @@ def test_a_wave_is_logged_with_its_cost_its_retries_and_what_is_left(
     # One record stays pending for want of a recorded answer: no work is left all the same.
     steps.add("commit", 2, accepted=1)
     assert steps.lines == [
-        "wave 1: 3 records, 2 accepted, $0.750, 3 retries (429: 2, 5xx: 1), N records/s, about 5 min left",
-        "wave 2: 2 records, 1 accepted, cost unknown, N records/s, none left",
+        "run r, wave 1: 3 records, 2 accepted, 1 duplicate, $0.750, 3 retries (429: 2, 5xx: 1), "
+        "2 answers of fallback models, N records/s, about 5 min left",
+        "run r, wave 2: 2 records, 1 accepted, cost unknown, N records/s, none left",
     ]
 
 
@@ -285,8 +289,8 @@ def test_what_a_first_try_did_with_waves_that_it_did_not_commit_counts_no_more(
     steps.add("extract", 2, 0.25)
     steps.add("commit", 2, accepted=1)
     assert [line.partition(", N")[0] for line in steps.lines] == [
-        "wave 1: 1 record, 1 accepted, $0.250",
-        "wave 2: 1 record, 1 accepted, $0.250",
+        "run r, wave 1: 1 record, 1 accepted, $0.250",
+        "run r, wave 2: 1 record, 1 accepted, $0.250",
     ]
     assert [step.wave for step in steps.log._stages["extract"]] == [1, 2]
 
@@ -474,7 +478,11 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
         async def look() -> None:
             looks.append(progress.done)
 
-        progress.pace = SimpleNamespace(text="about 5 min left", commit=committed.append)  # type: ignore[assignment]
+        pace = SimpleNamespace(rate_text="1.4 records/s", text="about 5 min left", commit=committed.append)
+        progress.pace = pace  # type: ignore[assignment]
+        progress.tally = CallTally()
+        for cost in (0.25, 0.17, None):
+            progress.tally.add({"answered": True, "usd": cost, "usd_upper": 0.5})
         async with watch_progress(progress, look):
             progress("neiss:1", "accepted")
             await first.wait()
@@ -483,7 +491,8 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
 
     first = asyncio.Event()
     asyncio.run(use())
-    assert shown[0] == (50, "2 of 4 records, about 5 min left") and shown[-1] == (100, "4 of 4 records")
+    assert shown[0] == (50, "2 of 4 records, 1.4 records/s, at least $0.420, about 5 min left")
+    assert shown[-1] == (100, "4 of 4 records, at least $0.420")
     assert committed == ["neiss:1", "neiss:2", "neiss:3"]
     assert len(shown) <= 3 and looks[-1] == 4
 

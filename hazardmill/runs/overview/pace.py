@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hazardmill.generation.acting.dialogue import Dialogue
 from hazardmill.generation.watch import SilentWatch
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from hazardmill.generation.refine import DraftAttempt
     from hazardmill.records import Record
     from hazardmill.runs.config import RunConfig
+
+
+_SLOW: Final = 0.5
+"""Records per second below which they are counted per minute."""
 
 
 class RunPace(SilentWatch):
@@ -40,8 +44,18 @@ class RunPace(SilentWatch):
         """How much is done of each record under way, from 0 to 1."""
         self._dialogues = config.kind == "hazard_task"
         self._turns: dict[str, int] = {}
+        self._clock, self._began = clock, clock()
         # Whoever answers requests that are sent together does so when it suits them, not at a pace.
         self._left = TimeLeft(pending, clock) if config.channel == "single" else None
+
+    @property
+    def rate_text(self) -> str:
+        """The records done per second or minute so far, such as ``1.4 records/s``; empty before the first step."""
+        seconds = self._clock() - self._began
+        if not self.done or seconds <= 0:
+            return ""
+        rate = self.done / seconds
+        return f"{rate:.1f} records/s" if rate >= _SLOW else f"{60 * rate:.1f} records/min"
 
     @property
     def text(self) -> str:

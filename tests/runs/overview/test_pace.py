@@ -33,10 +33,11 @@ CONFIG = RunConfig(inputs=(RunInput(source="x"),))
 def test_the_time_left_is_known_before_anything_is_committed() -> None:
     clock = Clock()
     pace = RunPace(CONFIG, 4, clock)
+    assert pace.rate_text == ""
     clock.now = 10
     pace.on_extraction(record("x:1"), NONE)
     pace.on_extraction(record("x:2"), DANGER)
-    assert (pace.done, pace.text) == (1.5, "about 17 s left")
+    assert (pace.done, pace.text, pace.rate_text) == (1.5, "about 17 s left", "9.0 records/min")
     pace.on_draft(record("x:2"), draft())
     assert pace.done == 1.75
     # The judge sent the danger back: what was done stays done.
@@ -44,6 +45,8 @@ def test_the_time_left_is_known_before_anything_is_committed() -> None:
     assert pace.done == 1.75
     pace.on_draft(record("x:2"), draft(2, accepted=True))
     assert (pace.done, pace.text) == (2, "about 10 s left")
+    clock.now = 4
+    assert pace.rate_text == "0.5 records/s"
 
 
 def test_a_record_counts_once_whatever_was_seen_of_it() -> None:
