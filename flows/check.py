@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Final, cast
 
 from prefect import flow, runtime, task
 from prefect.artifacts import create_markdown_artifact
@@ -13,6 +13,7 @@ from prefect.task_runners import TaskRunner
 from prefect_dask.task_runners import DaskTaskRunner
 from pydantic import BaseModel, Field
 
+from flows.pages_links import PAGE_LINKS, log_page_links
 from hazardmill.run_options import JailProfile
 from hazardmill.runs.near_duplicates import CHUNK as TASKS
 from hazardmill.runs.near_duplicates import NearDuplicate, alike_in, groups, structures_of, task_chunks
@@ -71,7 +72,17 @@ def run_name() -> str:
     return f"{given.get('store') or load_settings().store} {datetime.now(UTC):%Y-%m-%d}"
 
 
-@flow(name="check", flow_run_name=run_name)
+DESCRIPTION: Final = f"""\
+Checks a store again: **executes** its drafts, and looks for **duplicates** among all its tasks.
+
+- Nothing is written to the store, and nothing is paid for.
+- **Artifact**: `check` (what differs: the work of another version or a slower machine, or damage).
+
+{PAGE_LINKS}
+"""
+
+
+@flow(name="check", flow_run_name=run_name, description=DESCRIPTION)
 def check(
     store: Path | None = None,
     run_ids: list[str] | None = None,
@@ -98,6 +109,7 @@ def check(
         tasks_a_task: Planning tasks that a worker takes at once when it looks for duplicates.
         jail: Profile of the jail; null is that of the settings.
     """
+    log_page_links()
     settings = load_settings()
     opened = open_store(store)
     # A bucket by its address: workers on other machines do not have its working folder.

@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from flows.endings import BUDGET_REACHED, WAITING
 from flows.keys import keys_for
 from flows.labels import label_flow_run
+from flows.pages_links import PAGE_LINKS, log_page_links
 from flows.parameters import Records, given_parameters, run_parameters
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, RunWaiting
@@ -74,7 +75,17 @@ def run_name() -> str:
     return f"{given['model']} on {Path(given['release']).name}"
 
 
-@flow(name="evaluate", flow_run_name=run_name)
+DESCRIPTION: Final = f"""\
+Asks a language model for plans of the tasks of a **release**, and scores them by proof, without a judge.
+
+- Equal parameters resume the same run, and pay for no answer twice.
+- **Artifact**: `evaluation-<model>` (scores with intervals).
+
+{PAGE_LINKS}
+"""
+
+
+@flow(name="evaluate", flow_run_name=run_name, description=DESCRIPTION)
 @run_parameters(AccessOptions, leave_out=_NOT_OFFERED)
 async def evaluate(
     release: str,
@@ -103,6 +114,7 @@ async def evaluate(
         out: Folder for rows and figures; null is `evaluations/` and the name of the run.
         **given: Options of a run; null leaves it to the worker's settings.
     """
+    log_page_links()
     chosen = load_settings().fill({**dict.fromkeys(AccessOptions.model_fields.keys() - _NOT_OFFERED), **given})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs, asked_by=given_parameters())

@@ -12,6 +12,7 @@ from prefect.client.schemas.objects import State
 from flows.endings import name_run, run_exists
 from flows.keys import keys_for
 from flows.labels import add_date, label_run
+from flows.pages_links import PAGE_LINKS
 from flows.parameters import Records, RunName, ShardText, SourceName, run_parameters
 from flows.source_defaults import add_defaults
 from flows.waves import Generated, start_run, work_through
@@ -24,7 +25,7 @@ from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
-DESCRIPTION: Final = """\
+DESCRIPTION: Final = f"""\
 Turns the records of a source into **planning tasks with proofs**: extract, author, execute, judge, refine.
 
 - **Nothing is paid for twice.** Whatever any run has asked before is answered from the store: a second run on the same
@@ -33,6 +34,8 @@ Turns the records of a source into **planning tasks with proofs**: extract, auth
   one with its `run_id` (and a larger `budget_usd` if the budget was reached).
 - **Artifacts**: `progress-<source>`, and at the end `stage-<stage>-<source>`. The flow `publish` shows the figures:
   `run-<id>`, `cost-<source>`, `funnel-<source>`, `headline-<source>`, `cost-all`.
+
+{PAGE_LINKS}
 """
 """The description of the flow in the UI, as Markdown."""
 

@@ -16,6 +16,7 @@ from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, WAITING, name_run, run_exists
 from flows.generate import generate, run_name
 from flows.labels import label_flow_run
+from flows.pages_links import PAGE_LINKS, log_page_links, show_run_links
 from flows.parameters import Records, RunName, SourceName, run_parameters
 from flows.publishing import ANNOUNCED_LATER, announce
 from hazardmill.ingest.sources import list_sources
@@ -25,12 +26,14 @@ from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
-DESCRIPTION: Final = """\
+DESCRIPTION: Final = f"""\
 Turns the records of **several sources** into tasks, then finds duplicates among all tasks and writes the report.
 
 - Each source is a flow run of its own; if one fails, the others still finish.
 - To resume with what is left, *retry* this flow run, or start one with its `run_id`; nothing is paid for twice.
 - **Artifacts**: `generate-all` (how each source ended), `dedupe-all` (duplicates). The flow `publish` shows figures.
+
+{PAGE_LINKS}
 """
 
 
@@ -57,6 +60,7 @@ async def generate_all(
         run_id: Prefix of the names of the runs; each name ends with that of its source.
         **given: Options of a run; null leaves it to the worker's settings.
     """
+    log_page_links()
     names = list(dict.fromkeys(sources or [source.name for source in list_sources()]))
     root = run_id or name_run("all")
     room = asyncio.Semaphore(at_once)
@@ -89,6 +93,7 @@ async def _label(store: Store, runs: list[str], sources: list[str]) -> None:
     """Name and tag this flow run after the runs that it made."""
     models = dict.fromkeys(model for run_id in runs for model in Run.load(store, run_id).config.primary_models)
     await label_flow_run(f"{'+'.join(sources)} {'+'.join(models)}", models=models, run_ids=runs, sources=sources)
+    await show_run_links(sources, runs)
 
 
 def _join_states(root: str, states: dict[str, State[Any]]) -> State[dict[str, str]]:

@@ -14,6 +14,7 @@ from prefect.states import Completed
 from pydantic import BaseModel, Field
 
 from flows.endings import may_be_accident
+from flows.pages_links import PAGE_LINKS, log_page_links
 from flows.parameters import Records, SourceName
 from flows.publishing import key
 from hazardmill.ingest.intake import ingest_into, nothing_read, place
@@ -43,11 +44,13 @@ def run_name() -> str:
     return f"{runtime.flow_run.parameters.get('source')} {datetime.now(UTC):%Y-%m-%d}"
 
 
-DESCRIPTION: Final = """\
+DESCRIPTION: Final = f"""\
 Reads the records of a source into the store. Bad ones go to the table `rejects`, with **reason and remedy**.
 
 - Reading the same files again changes nothing.
 - **Artifact**: `ingest-<source>` (counts, and the first reject of each reason).
+
+{PAGE_LINKS}
 """
 
 
@@ -71,6 +74,7 @@ async def ingest(
     Raises:
         InputError: There was no record. The rejects are in the store, and the message names the first.
     """
+    log_page_links()
     result = read_source(source, path, open_store(store, create=True), limit, where or {})
     lines = [f"| {name} | {count} |" for name, count in result.counts.items()]
     # Indented, so that input is shown verbatim and never rendered as Markdown.

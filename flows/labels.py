@@ -8,16 +8,18 @@ from datetime import UTC, datetime
 from prefect import get_run_logger, runtime
 from prefect.client.orchestration import get_client
 
+from flows.pages_links import show_run_links
 from hazardmill.runs.run import Run
 
 
 async def label_run(run: Run) -> None:
-    """Name this flow run after its run, and tag it with the run's sources, models and id.
+    """Name this flow run after its run, tag it with the run's sources, models and id, and show links to its pages.
 
     A flow run that resumes a run may have been given nothing but the run's id, so its parameters do not name the model.
     """
     sources = dict.fromkeys(item.source for item in run.config.inputs)
     await label_flow_run(run.config.label, sources=sources, models=run.config.primary_models, run_ids=[run.run_id])
+    await show_run_links(sources, [run.run_id])
 
 
 async def label_flow_run(

@@ -22,10 +22,13 @@ from prefect.states import Completed, Failed
 from pydantic import Field
 
 from flows.cost_drift import report_drift
+from flows.pages import draw_pages
+from flows.pages_links import PAGE_LINKS, log_page_links
 from flows.parameters import RunName
-from flows.publishing import key, report_path
-from hazardmill.errors import InputError
+from flows.publishing import is_workers_store, key, report_place
+from hazardmill.errors import HazardmillError, InputError
 from hazardmill.report.dashboard import panels
+from hazardmill.report.dashboard.links import artifact_key
 from hazardmill.report.html import write_report
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import RunSummary, summarize_runs
@@ -35,12 +38,14 @@ from hazardmill.store_access import open_store
 _AT_ONCE: Final = 100
 """Keys in one question to the server."""
 
-DESCRIPTION: Final = """\
+DESCRIPTION: Final = f"""\
 Shows the results of runs that changed since they were last published: **figures** as artifacts, and a **page** per run.
 
 - Starts by itself when a run has new results, once for all runs of a store, and every hour.
 - To publish one run again, set `run_id`.
-- **Artifacts**: `run-<id>`, `cost-<source>`, `funnel-<source>`, `headline-<source>`, `cost-all`.
+- **Artifacts**: `run-<id>`, `cost-<source>`, `funnel-<source>`, `headline-<source>`, `cost-all`, and the six pages.
+
+{PAGE_LINKS}
 """
 
 
@@ -60,6 +65,7 @@ async def publish(
         run_id: Run to publish, whether or not it changed; null publishes all that did.
         days: Days for which a change counts, so that a new server is not filled with figures of long ago.
     """
+    log_page_links()
     # A worker that has no store yet has nothing to publish, hour after hour; a store that is named must be there.
     place = open_store(store, create=store is None)
     runs = [run for run in summarize_runs(place) if run.kind == "generate"]
@@ -80,6 +86,11 @@ async def publish(
             failed.append(run.run_id)
         else:
             names.append(run.run_id)
+    if is_workers_store(place):
+        try:
+            await draw_pages(place)
+        except HazardmillError as error:
+            failed.append(f"pages ({error.message})")
     if failed:
         return Failed(message=f"not published: {', '.join(failed)}; see their logs", data=names)
     return Completed(message=f"published {', '.join(names) or 'nothing, because no run has changed'}", data=names)
@@ -88,13 +99,13 @@ async def publish(
 @task(name="publish-run", task_run_name="{run.run_id}", persist_result=False, cache_policy=NO_CACHE)
 async def publish_run(store: Store, run: RunSummary) -> None:
     """Update all artifacts that show a run, and write its page unless it is under way."""
-    path = report_path(store, run.run_id)
+    place = report_place(store, run.run_id)
     rows = await asyncio.to_thread(panels.headline, store, run.run_id)
     names = sorted({item.source for item in Run.load(store, run.run_id).config.inputs})
     await acreate_table_artifact(rows, key=key("headline", *names), description=f"Run {run.run_id}")
     if run.state != "running":
-        await asyncio.to_thread(write_report, store, [run.run_id], path)
-    own, *others = await asyncio.to_thread(panels.panels, store, run.run_id, report=path)
+        await asyncio.to_thread(write_report, store, [run.run_id], place.path)
+    own, *others = await asyncio.to_thread(panels.panels, store, run.run_id, report=place)
     for panel in others:
         await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
     if run.state == "completed":
@@ -128,7 +139,7 @@ def _last_change(run: RunSummary) -> datetime:
 
 async def _read_published(runs: Sequence[RunSummary]) -> dict[str, str]:
     """Return the descriptions under which the server has published runs, by run."""
-    names, found = {panels.key("run", run.run_id): run.run_id for run in runs}, dict[str, str]()
+    names, found = {artifact_key("run", run.run_id): run.run_id for run in runs}, dict[str, str]()
     keys = list(names)
     async with get_client() as client:
         for start in range(0, len(keys), _AT_ONCE):

@@ -14,7 +14,9 @@ from typing import Final
 from prefect.events import emit_event
 from prefect.logging import get_run_logger
 
+from hazardmill.report.dashboard.links import ReportPlace
 from hazardmill.runs.run import Run
+from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
 
 CHANGED: Final = "hazardmill.run.changed"
@@ -34,6 +36,17 @@ def report_path(store: Store, name: str) -> Path:
     """Return the path of a run's page: beside the store, or in the working folder for a store in a bucket."""
     beside = Path("generated") if store.is_in_bucket else store.path.parent
     return (beside / "reports" / f"{name}.html").absolute()
+
+
+def report_place(store: Store, name: str) -> ReportPlace:
+    """Return where a run's page can be opened: at the address of the settings, or else its path."""
+    return ReportPlace(report_path(store, name), load_settings().pages_url)
+
+
+def is_workers_store(store: Store) -> bool:
+    """Return whether a store is the one that the worker's settings name, which the six pages are about."""
+    named = load_settings().store
+    return store.address == str(named) if store.is_in_bucket else store.path.absolute() == named.absolute()
 
 
 def key(*words: str) -> str:

@@ -17,6 +17,7 @@ from prefect.input import RunInput
 from prefect.states import Cancelled, Completed
 from pydantic import BaseModel, Field
 
+from flows.pages_links import PAGE_LINKS
 from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
@@ -73,7 +74,16 @@ async def push_release(out: Path, repo: str, public: bool, allow_offline: bool) 
     return await asyncio.to_thread(push, out, repo, public=public, allow_offline=allow_offline)
 
 
-@flow(name="release", flow_run_name="{options.name} {options.version}")
+DESCRIPTION: Final = f"""\
+Builds a release, waits for a person's **approval**, and pushes it: private, one commit, one tag.
+
+- If gates refuse it, nobody is asked and the flow fails; it also fails if nobody answers.
+
+{PAGE_LINKS}
+"""
+
+
+@flow(name="release", flow_run_name="{options.name} {options.version}", description=DESCRIPTION)
 async def release(
     options: Options,
     repo: Repository,

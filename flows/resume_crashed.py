@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from prefect import flow
+from prefect import flow, runtime
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.client.schemas.responses import OrchestrationResult
 from prefect.states import AwaitingRetry, Completed
 from pydantic import Field
 
-DESCRIPTION: Final = """\
+from flows.pages_links import PAGE_LINKS, log_page_links
+
+DESCRIPTION: Final = f"""\
 Continues a flow run whose **process is gone**: killed, out of memory, or on a machine that was lost.
 
 - Starts by itself some seconds after a flow run of a deployment crashed; what was paid for is not asked again.
 - Gives up when the flow run has begun four times: then somebody should look, and *retry* it by hand.
+
+{PAGE_LINKS}
 """
 
 MOST_TIMES: Final = 3
@@ -33,8 +37,12 @@ async def resume_crashed(
         flow_run_id: The flow run.
         most_times: How often it may be continued in all.
     """
+    log_page_links()
     async with get_client() as client:
         run = await client.read_flow_run(flow_run_id)
+        if runtime.flow_run.id is not None:
+            # Its first name has the id of the other flow run, whose name is not known when this one begins.
+            await client.update_flow_run(runtime.flow_run.id, name=f"resume {run.name}")
         refusal = reason_against(run, most_times)
         if refusal is not None:
             return Completed(message=f"{run.name}: {refusal}", data=False)

@@ -12,18 +12,21 @@ from prefect.states import Completed, Failed
 
 from flows.evaluate import evaluate
 from flows.generate import generate
+from flows.pages_links import PAGE_LINKS, log_page_links
 from hazardmill.errors import HazardmillError
 from hazardmill.evaluation.runner import waiting_evaluations
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import latest_states
 from hazardmill.store_access import open_store
 
-DESCRIPTION: Final = """\
+DESCRIPTION: Final = f"""\
 Takes up the runs of a store that **wait for the answers to a batch**: each goes on as far as answers are there.
 
 - A run sends its requests together with `batch` (a provider's batches, for about half the price) or `exchange` (files
   in a folder), and ends in the state `Waiting` meanwhile.
 - Each goes on as a flow run within this one. A run that nobody has answered yet costs a look.
+
+{PAGE_LINKS}
 """
 
 
@@ -39,6 +42,7 @@ async def resume_waiting(store: Path | None = None) -> State[dict[str, str]]:
     Args:
         store: Folder of the store; null is that of the worker's settings.
     """
+    log_page_links()
     place = open_store(store, create=store is None)
     ended: dict[str, State[Any]] = {}
     for row in [row for row in latest_states(place) if row["state"] == "waiting" and row["kind"] == "generate"]:

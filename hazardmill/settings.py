@@ -56,6 +56,16 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
         RunOption(unset="a cluster on this machine"),
     ] = None
 
+    pages_url: Annotated[
+        str | None,
+        Field(
+            pattern=r"^https?://[^\s@?#()<>]+$",
+            description="Address at which `hazardmill view` of the store, or a host of files, has reports and tasks; "
+            "pages in Prefect's UI link to it: [cost-dashboard.md](cost-dashboard.md#links-to-reports-and-tasks).",
+        ),
+        RunOption(unset="pages name the path of the report"),
+    ] = None
+
     @field_validator("fallback_models", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:

@@ -19,6 +19,9 @@ HEAD: Final = (
     "| --- | --- | --- | --- | --- |",
 )
 
+_ELSEWHERE: Final = {"dask_address": "(of `flows/check.py`)", "pages_url": "(of `flows/publish.py`)"}
+"""Settings that are no options of a run, with what reads them."""
+
 
 def main() -> None:
     """Renew the page."""
@@ -36,7 +39,7 @@ def renew_settings(page: str) -> str:
 
 def render_setting(name: str, field: FieldInfo, option: RunOption) -> str:
     """Return the row of a setting; the store comes first."""
-    flag = "(of `flows/check.py`)" if name == "dask_address" else f"`{option.flag_of(name)}`"
+    flag = _ELSEWHERE.get(name) or f"`{option.flag_of(name)}`"
     return f"| `{name}` | `{PREFIX}{name.upper()}` | {flag} | {describe_default(field, option)} | {field.description} |"
 
 

@@ -18,7 +18,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hazardmill.errors import InputError
-from hazardmill.report.dashboard.panels import DashboardPanel, headline, key, panels
+from hazardmill.report.dashboard.links import PAGES, ReportPlace, artifact_key
+from hazardmill.report.dashboard.panels import headline, panels
+from hazardmill.report.dashboard.writing import DashboardPanel
 from hazardmill.store.store import Store
 
 from .support import Row, call, danger, draft, mill, outcome, row, task
@@ -98,7 +100,7 @@ def pictures(markdown: str) -> list[ElementTree.Element]:
 
 @pytest.fixture(scope="module")
 def milled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DashboardPanel]:
-    return by_key(stored(tmp_path_factory.mktemp("mill"), mill()), report=Path("out/report.html"))
+    return by_key(stored(tmp_path_factory.mktemp("mill"), mill()), report=ReportPlace(Path("out/report.html")))
 
 
 def test_a_change_of_a_run_touches_these_artifacts(milled: dict[str, DashboardPanel]) -> None:
@@ -179,8 +181,17 @@ def test_what_was_asked_for_no_record_is_in_a_bar(tmp_path: Path) -> None:
 def test_pages_lead_to_the_report_and_to_one_another(milled: dict[str, DashboardPanel]) -> None:
     assert all("`out/report.html`" in panel.markdown for panel in milled.values())
     run = milled["run-r"].markdown
-    assert all(f"`{name}`" in run for name in milled if name != "run-r")
-    assert all("`run-r`" in panel.markdown for name, panel in milled.items() if name != "run-r")
+    assert all(f"[{name}](../../artifacts/key/{name})" in run for name in milled if name != "run-r")
+    assert all(f"(../../artifacts/key/{page})" in panel.markdown for panel in milled.values() for page in PAGES)
+    assert all("(../../artifacts/key/run-r)" in panel.markdown for name, panel in milled.items() if name != "run-r")
+
+
+def test_with_an_address_of_pages_they_lead_to_the_report_and_the_tasks_there(tmp_path: Path) -> None:
+    place = ReportPlace(Path("/srv/reports/r.html"), "https://pages.example/mill/")
+    for panel in by_key(stored(tmp_path, single("completed", {}, [])), report=place).values():
+        assert "/srv/reports" not in panel.markdown
+        led = [str(token.attrs["href"]) for token in parsed(panel.markdown) if token.type == "link_open"]
+        assert {"https://pages.example/mill/reports/r.html", "https://pages.example/mill/?run=r"} <= {*led}
 
 
 def test_an_upper_bound_is_shown_as_one(tmp_path: Path) -> None:
@@ -262,7 +273,8 @@ def test_an_offline_run_says_so_in_the_first_line_of_every_page(tmp_path: Path) 
     tables = single("completed", {}, [])
     tables["drafts"] = [draft("neiss:0", model_answered="offline-author")]
     for panel in by_key(stored(tmp_path, tables)).values():
-        assert panel.markdown.startswith("**Written by the offline author**")
+        assert panel.markdown.startswith("**This run has answers of the offline author**")
+        assert "nothing was paid" not in panel.markdown.splitlines()[0]
     (tmp_path / "other").mkdir()
     for panel in by_key(stored(tmp_path / "other", single("completed", {}, []))).values():
         assert "offline author" not in panel.markdown
@@ -275,9 +287,11 @@ def test_text_from_outside_is_only_text(tmp_path: Path) -> None:
     tables["dangers"].append(danger("neiss:1", None, no_danger=HOSTILE))
     tables["drafts"].append(draft("neiss:2", 1, (HOSTILE, HOSTILE)))
     store = stored(tmp_path, tables)
-    for panel in by_key(store, report=Path(HOSTILE)).values():
+    for panel in by_key(store, report=ReportPlace(Path(HOSTILE))).values():
         tokens = parsed(panel.markdown)
-        assert not {"html_inline", "html_block", "link_open"} & {token.type for token in tokens}
+        assert not {"html_inline", "html_block"} & {token.type for token in tokens}
+        led = [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]
+        assert all(re.fullmatch(r"\.\./\.\./artifacts/key/[a-z0-9-]+", address) for address in led)
         assert all(str(token.attrs["src"]).startswith("data:") for token in tokens if token.type == "image")
         # Outside code, both pages make links of what merely looks like an address.
         shown = " ".join(token.content for token in tokens if token.type == "text")
@@ -344,11 +358,11 @@ def test_a_run_that_is_not_there_is_refused(tmp_path: Path, asked: Callable[[Sto
     ],
 )
 def test_keys_are_the_names(kind: str, name: str, expected: str) -> None:
-    assert key(kind, name) == expected
+    assert artifact_key(kind, name) == expected
 
 
 def test_no_source_takes_the_key_of_all() -> None:
-    assert key("cost", "all").startswith("cost-all-")
+    assert artifact_key("cost", "all").startswith("cost-all-")
 
 
 # Of the letters that they may have; a regular expression takes ten times as long to draw.
@@ -358,13 +372,13 @@ sources = st.builds(add, st.sampled_from(ascii_lowercase), st.text(f"{ascii_lowe
 
 @given(names, names)
 def test_runs_have_keys_that_prefect_takes_and_no_two_the_same(first: str, second: str) -> None:
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key("run", first))
-    assert (key("run", first) == key("run", second)) is (first == second)
-    assert (key("run", first) == key("run", first.swapcase())) is (first == first.swapcase())
-    assert (key("run", first) == key("run", first.replace("_", "-"))) is ("_" not in first)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", artifact_key("run", first))
+    assert (artifact_key("run", first) == artifact_key("run", second)) is (first == second)
+    assert (artifact_key("run", first) == artifact_key("run", first.swapcase())) is (first == first.swapcase())
+    assert (artifact_key("run", first) == artifact_key("run", first.replace("_", "-"))) is ("_" not in first)
 
 
 @given(sources, sources)
 def test_so_have_sources(first: str, second: str) -> None:
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key("cost", first))
-    assert (key("cost", first) == key("cost", second)) is (first == second)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", artifact_key("cost", first))
+    assert (artifact_key("cost", first) == artifact_key("cost", second)) is (first == second)

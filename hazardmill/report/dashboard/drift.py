@@ -64,24 +64,59 @@ def compare_costs(store: Store, run_id: str) -> list[CostDrift]:
 def _compare(history: History) -> list[CostDrift]:
     found = []
     for source in history.sources:
-        past = history.last(source)
-        names = [each.run_id for each in past]
-        if history.run_id not in names:
-            continue
-        place = names.index(history.run_id)
-        models = _models(history.runs[history.run_id])
-        before = [each for each in past[:place] if _models(history.runs[each.run_id]) == models]
-        costs = [usd for usd in map(_known_usd, before) if usd is not None][-BEFORE:]
-        usd = _known_usd(past[place])
-        if usd is not None and len(costs) >= _LEAST and (median := statistics.median(costs)):
-            found.append(CostDrift(source, usd, median, len(costs)))
+        for point in cost_trend(history, source):
+            if point.past.run_id == history.run_id and point.usd is not None and point.median_usd:
+                found.append(CostDrift(source, point.usd, point.median_usd, point.compared))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """What a task of a source cost in one run, beside the runs before it.
+
+    Attributes:
+        past: The run's part of the source.
+        usd: US dollars per task; null without a task, or while the cost is unknown or a lower bound only.
+        median_usd: Median of the same over the earlier runs; null if there are too few, or if it is 0.
+        compared: Number of earlier runs with the same models whose cost is known, ten at most.
+        state: The state of the run as it was recorded last.
+    """
+
+    past: Past
+    usd: float | None
+    median_usd: float | None
+    compared: int
+    state: str
+
+    @property
+    def ratio(self) -> float | None:
+        """The cost by the median; null if either is not known."""
+        return self.usd / self.median_usd if self.usd is not None and self.median_usd else None
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the run is complete, and its tasks cost more than 1.5 times the median."""
+        return self.state == "completed" and self.ratio is not None and self.ratio > BEYOND
+
+
+def cost_trend(history: History, source: str) -> list[TrendPoint]:
+    """Return what a task of a source cost in each of the last runs, oldest first, beside the runs before it."""
+    points, earlier = list[TrendPoint](), dict[object, list[float]]()
+    for past in history.last(source):
+        row = history.runs[past.run_id]
+        usd, costs = _known_usd(past), earlier.setdefault(_models(row), [])
+        before = costs[-BEFORE:]
+        median = statistics.median(before) if len(before) >= _LEAST else 0
+        points.append(TrendPoint(past, usd, median or None, len(before), row["state"]))
+        if usd is not None:
+            costs.append(usd)
+    return points
 
 
 def _known_usd(past: Past) -> float | None:
     return None if past.spent.whole.sum.unknown else past.usd_per_task
 
 
-def _models(row: dict[str, Any]) -> object:
+def _models(row: dict[str, Any]) -> str:
     config = json.loads(row["config"])
-    return config.get("backend"), config.get("models")
+    return json.dumps([config.get("backend"), config.get("models")], sort_keys=True)

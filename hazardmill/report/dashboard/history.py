@@ -13,6 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.report.cost import STAGES, Sum
+from hazardmill.report.dashboard.history_queries import (
+    ALL_SPENT,
+    DISTINCT,
+    DRAFTS,
+    ENDED,
+    LINE,
+    OFFLINE,
+    PREPARED,
+    RUNS,
+    SPENT,
+    TASKS,
+)
 from hazardmill.report.funnel import DraftYield
 from hazardmill.report.queries import Row, select
 
@@ -140,29 +152,34 @@ class History:
 
     Args:
         connection: A connection with one view per table, used by nobody else: temporary tables stay in it.
-        run_id: The run in focus, which counts among the last runs however old it is.
+        run_id: The run in focus, which counts among the last runs however old it is; null for none.
+        shown: How many of the last runs are added up separately.
     """
 
-    def __init__(self, connection: DuckDBPyConnection, run_id: str) -> None:
+    def __init__(self, connection: DuckDBPyConnection, run_id: str | None = None, shown: int = LAST) -> None:
         self._connection = connection
         self.run_id = run_id
-        self.runs = {row["run_id"]: row for row in select(connection, _RUNS, ())}
+        self._shown = shown
+        self.runs = {row["run_id"]: row for row in select(connection, RUNS, ())}
         """One row per generation run, oldest first."""
         self._records = {name: _records(row) for name, row in self.runs.items()}
-        looked_at = sorted({run_id, *self._last(None), *(run for name in self.sources for run in self._last(name))})
-        for statement in _PREPARED:
+        focus = [] if run_id is None else [run_id]
+        looked_at = sorted({*focus, *self._last(None), *(run for name in self.sources for run in self._last(name))})
+        for statement in PREPARED:
             connection.execute(statement, {"runs": looked_at} if "$runs" in statement else None)
-        self._spend_totals = [(_key(row), _spend_totals(row)) for row in select(connection, _SPENT, looked_at)]
-        self._all_spent = [(_key(row), _spend_totals(row)) for row in select(connection, _ALL_SPENT, ())]
-        self._ended = select(connection, _ENDED, ())
-        self._tasks = select(connection, _TASKS, ())
-        self._distinct = {row["source"]: row["tasks"] for row in select(connection, _DISTINCT, ())}
-        self._drafts = select(connection, _DRAFTS, ())
-        self._offline = {row["run_id"] for row in select(connection, _OFFLINE, looked_at, offline=OFFLINE_MODEL)}
+        self._spend_totals = [(_key(row), _spend_totals(row)) for row in select(connection, SPENT, looked_at)]
+        self._all_spent = [(_key(row), _spend_totals(row)) for row in select(connection, ALL_SPENT, ())]
+        self._ended = select(connection, ENDED, ())
+        self._tasks = select(connection, TASKS, ())
+        self._distinct = {row["source"]: row["tasks"] for row in select(connection, DISTINCT, ())}
+        self._drafts = select(connection, DRAFTS, ())
+        self._offline = {row["run_id"] for row in select(connection, OFFLINE, looked_at, offline=OFFLINE_MODEL)}
 
     @property
     def sources(self) -> list[str]:
-        """The sources of the run in focus, in order of name."""
+        """The sources of the run in focus, in order of name; without one, those of all runs."""
+        if self.run_id is None:
+            return self.all_sources
         return sorted(self._records.get(self.run_id) or self._inputs(self.run_id))
 
     @property
@@ -175,9 +192,9 @@ class History:
         """Whether the offline author answered in the run in focus."""
         return self.run_id in self._offline
 
-    def any_offline(self, pasts: Iterable[Past]) -> bool:
-        """Whether the offline author answered in any of some runs, which must be among the last."""
-        return any(past.run_id in self._offline for past in pasts)
+    def count_offline(self, pasts: Iterable[Past]) -> int:
+        """Return in how many of some runs, which must be among the last, the offline author answered."""
+        return sum(past.run_id in self._offline for past in pasts)
 
     def last(self, source: str | None = None) -> list[Past]:
         """Return the last runs, oldest first, or the part of one source in each."""
@@ -235,7 +252,7 @@ class History:
 
     def line(self, run_id: str | None = None, source: str | None = None) -> list[SpendPoint]:
         """Return the line of cumulative cost, of one run or all, for one source or all (null)."""
-        rows = select(self._connection, _LINE, (), run=run_id, source=source, points=_POINTS)
+        rows = select(self._connection, LINE, (), run=run_id, source=source, points=_POINTS)
         return [SpendPoint(row["number"], row["usd"], None if row["unbounded"] else row["upper"]) for row in rows]
 
     def _runs_with(self, source: str | None) -> list[str]:
@@ -243,9 +260,11 @@ class History:
 
     def _last(self, source: str | None) -> list[str]:
         names = self._runs_with(source)
-        last = names[-LAST:]
+        last = names[-self._shown :]
         # The run in focus takes the place of the oldest one if it is not among the last.
-        return last if self.run_id in last or self.run_id not in names else [self.run_id, *last[1:]]
+        return (
+            last if self.run_id is None or self.run_id in last or self.run_id not in names else [self.run_id, *last[1:]]
+        )
 
     def _inputs(self, run_id: str) -> set[str]:
         row = self.runs.get(run_id)
@@ -307,107 +326,3 @@ def _records(row: Row) -> dict[str, int] | None:
         source = record_id.partition(":")[0]
         found[source] = found.get(source, 0) + 1
     return found
-
-
-# Selections are large: they are not read if the first row has counts, which say how many records there are.
-_RUNS: Final = """
-    SELECT run_id, arg_max(state, sequence) AS state, arg_max(config, sequence) AS config,
-           max(sequence) AS changes, arg_min(counts, sequence) AS counts,
-           CASE WHEN arg_min(counts, sequence) IS NULL THEN any_value(selection) END AS selection,
-           strftime(make_timestamp(epoch_us(min("at"))), '%Y-%m-%d %H:%M') AS began
-    FROM runs WHERE kind = 'generate' GROUP BY run_id ORDER BY min("at"), run_id
-"""
-_PREPARED: Final = (
-    # An attempt that was turned away is known to have cost nothing, though the ledger has no price for it.
-    """
-    CREATE TEMP TABLE made AS
-    SELECT run_id, identity, attempt, stage, nullif(split_part(record_id, ':', 1), '') AS source, answered,
-           prompt_tokens, cached_tokens, completion_tokens, usd_upper, epoch_us("at") AS moment, model_answered,
-           CASE WHEN NOT answered AND usd_upper = 0 THEN 0.0 ELSE usd END AS usd,
-           NOT coalesce(answered AND usd_upper = 0 AND usd IS DISTINCT FROM 0, false) AS paid
-    FROM llm_calls
-    """,
-    """
-    CREATE TEMP TABLE answers AS
-    SELECT run_id, model_answered, identities FROM drafts WHERE list_contains($runs, run_id)
-    UNION ALL SELECT run_id, model_answered, identities FROM dangers WHERE list_contains($runs, run_id)
-    """,
-    """
-    CREATE TEMP TABLE used AS
-    SELECT DISTINCT run_id, unnest(from_json(identities, '["VARCHAR"]')) AS identity FROM answers
-    WHERE identities IS NOT NULL
-    """,
-    # Attempts of other runs, without answers that were not used: a run uses its own answer, else the earliest.
-    """
-    CREATE TEMP TABLE reused AS
-    WITH others AS (
-        SELECT used.run_id AS run_id, made.run_id AS payer, made.* EXCLUDE (run_id)
-        FROM used JOIN made ON made.identity = used.identity AND made.run_id <> used.run_id
-    ), answering AS (
-        SELECT run_id, identity, payer,
-               row_number() OVER (PARTITION BY run_id, identity ORDER BY min((moment, payer, attempt))) AS place
-        FROM others WHERE answered GROUP BY run_id, identity, payer
-    ), own AS (
-        SELECT DISTINCT run_id, identity FROM made WHERE answered
-    )
-    SELECT others.run_id, others.source, others.stage, others.usd
-    FROM others
-    LEFT JOIN answering USING (run_id, identity, payer)
-    LEFT JOIN own ON own.run_id = others.run_id AND own.identity = others.identity
-    WHERE answering.place IS NULL OR (answering.place = 1 AND own.run_id IS NULL)
-    """,
-)
-_SUMS: Final = """
-    count(*) FILTER (paid) AS attempts,
-    sum(usd) FILTER (paid) AS usd, count(usd) FILTER (paid) AS usd_known,
-    sum(usd_upper) FILTER (paid) AS usd_upper, count(usd_upper) FILTER (paid) AS usd_upper_known,
-    sum(prompt_tokens + completion_tokens) FILTER (paid) AS tokens,
-    count(prompt_tokens + completion_tokens) FILTER (paid) AS tokens_known,
-    sum(prompt_tokens) FILTER (paid AND cached_tokens IS NOT NULL) AS prompt,
-    sum(cached_tokens) FILTER (paid AND prompt_tokens IS NOT NULL) AS cached,
-    sum(usd) AS whole, count(usd) AS whole_known, count(*) AS behind
-"""
-_SPENT: Final = f"""
-    SELECT run_id, source, stage, {_SUMS} FROM (
-        SELECT run_id, source, stage, paid, usd, usd_upper, prompt_tokens, cached_tokens, completion_tokens
-        FROM made WHERE list_contains($runs, run_id)
-        UNION ALL BY NAME SELECT run_id, source, stage, usd, false AS paid FROM reused
-    ) GROUP BY run_id, source, stage
-"""
-_ALL_SPENT: Final = f"SELECT '' AS run_id, source, stage, {_SUMS} FROM made GROUP BY source, stage"
-_ENDED: Final = """
-    SELECT run_id, source, count(*) AS finished, count(*) FILTER (outcome = 'accepted') AS accepted
-    FROM outcomes WHERE outcome <> 'pending' GROUP BY run_id, source
-"""
-# Of tasks, scenarios and hazard tasks.
-_ACCEPTED: Final = """(
-    SELECT run_id, source, draft, task_id FROM tasks
-    UNION ALL SELECT run_id, source, draft, scenario_id FROM scenarios
-    UNION ALL SELECT run_id, source, draft, hazard_task_id FROM hazard_tasks
-)"""
-_TASKS: Final = f"SELECT run_id, source, count(*) AS tasks FROM {_ACCEPTED} GROUP BY run_id, source"
-_DISTINCT: Final = f"SELECT source, count(DISTINCT task_id) AS tasks FROM {_ACCEPTED} GROUP BY source"
-_DRAFTS: Final = f"""
-    SELECT run_id, source, draft AS number, sum(made)::BIGINT AS made, sum(passed)::BIGINT AS passed,
-           sum(accepted)::BIGINT AS accepted
-    FROM (
-        SELECT run_id, source, draft, count(*) AS made, count(*) FILTER (accepted) AS passed, 0 AS accepted
-        FROM drafts GROUP BY run_id, source, draft
-        UNION ALL SELECT run_id, source, draft, 0, 0, count(*) FROM {_ACCEPTED} GROUP BY run_id, source, draft
-    ) GROUP BY run_id, source, draft
-"""
-_OFFLINE: Final = """
-    SELECT run_id FROM made WHERE model_answered = $offline AND list_contains($runs, run_id)
-    UNION SELECT run_id FROM answers WHERE model_answered = $offline
-"""
-_LINE: Final = """
-    WITH line AS (
-        SELECT row_number() OVER way AS number, sum(coalesce(usd, 0)) OVER way AS usd,
-               sum(coalesce(usd_upper, 0)) OVER way AS upper,
-               coalesce(bool_or(usd_upper IS NULL) OVER way, false) AS unbounded, count(*) OVER () AS attempts
-        FROM made WHERE paid AND ($run IS NULL OR run_id = $run) AND ($source IS NULL OR source = $source)
-        WINDOW way AS (ORDER BY moment, run_id, identity, attempt ROWS UNBOUNDED PRECEDING)
-    )
-    SELECT number, usd, upper, unbounded FROM line
-    WHERE number = attempts OR number % greatest(1, attempts // $points) = 0 ORDER BY number
-"""

@@ -7,13 +7,8 @@ heading.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from hazardmill.report import tables
 from hazardmill.report.dashboard.figures import (
@@ -25,13 +20,24 @@ from hazardmill.report.dashboard.figures import (
     usd_per_task_bars,
 )
 from hazardmill.report.dashboard.history import History, Past, SpendTotals
+from hazardmill.report.dashboard.links import ReportPlace, artifact_key, link_artifact, link_pages
+from hazardmill.report.dashboard.standing import RunStanding
+from hazardmill.report.dashboard.writing import (
+    DashboardPanel,
+    describe_offline,
+    join_blocks,
+    write_code,
+    write_grid,
+    write_picture,
+    write_text,
+)
+from hazardmill.report.dashboard.yields import COUNTED
 from hazardmill.report.figures import funnel_bars, losses_by_reason, yield_by_draft
 from hazardmill.report.funnel import Funnel, funnel
 from hazardmill.report.queries import copy_columns, narrow
 from hazardmill.report.wording import usd_sum
-from hazardmill.reporting.markdown import escape_markdown, grid_markdown
+from hazardmill.reporting.markdown import escape_markdown
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural, share, usd
-from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -39,15 +45,6 @@ if TYPE_CHECKING:
 
     from hazardmill.store.store import Store
 
-_LONGEST_KEY: Final = 100
-_LONGEST_NAME: Final = 120
-_NEARLY_SPENT: Final = 0.9
-"""Share of the budget from which on the command to resume a stopped run has a larger one."""
-
-_OFFLINE: Final = (
-    "**Written by the offline author**, hazardmill's rule-based stand-in (`offline-author`), not by a language model:"
-    " these figures say nothing about any model, and nothing was paid."
-)
 _HEAD: Final = ("Records", "Accepted", "Yield", "USD", "USD per task", "Cached input")
 _STATE_WORDS: Final = {
     "running": "under way",
@@ -59,28 +56,13 @@ _STATE_WORDS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class DashboardPanel:
-    """One page, which becomes an artifact with a key.
-
-    Attributes:
-        key: Key of the artifact: lower-case letters, digits and dashes.
-        markdown: The page.
-        description: What the page shows, in one line of Markdown.
-    """
-
-    key: str
-    markdown: str
-    description: str
-
-
-def panels(store: Store, run_id: str, *, report: Path | None = None) -> list[DashboardPanel]:
+def panels(store: Store, run_id: str, *, report: ReportPlace | None = None) -> list[DashboardPanel]:
     """Render all pages that a change of a run affects, in any state of the run.
 
     Args:
         store: The store with the run.
         run_id: The run.
-        report: The run's report, if one was written; the pages name it.
+        report: Where the run's report is, if one was written; the pages lead to it.
 
     Returns:
         ``run-<id>``, then ``cost-<source>`` and ``funnel-<source>`` for each of its sources, then ``cost-all``.
@@ -89,8 +71,8 @@ def panels(store: Store, run_id: str, *, report: Path | None = None) -> list[Das
         InputError: The store has no generation run with that id.
         StoreError: The store cannot be read.
     """
-    standing = _Standing.of(store, run_id, report)
-    return store.query(lambda views: list(_panels(views, standing)))
+    standing = RunStanding.of(store, run_id)
+    return store.query(lambda views: list(_panels(views, standing, report)))
 
 
 def headline(store: Store, run_id: str) -> list[dict[str, str]]:
@@ -107,208 +89,138 @@ def headline(store: Store, run_id: str) -> list[dict[str, str]]:
         InputError: The store has no generation run with that id.
         StoreError: The store cannot be read.
     """
-    _Standing.of(store, run_id, None)
+    RunStanding.of(store, run_id)
     past = store.query(lambda views: History(views, run_id).of(run_id))
     # Markdown reads a lone dash as the beginning of a list.
     words = ("none yet" if words == NONE else words for words in _headline(past))
     return [dict(zip(_HEAD, words, strict=True))]
 
 
-def key(kind: str, name: str) -> str:
-    """Return the key of an artifact. Different names give different keys, and most keys show the name.
-
-    Where the name does not fit, the key ends in eight digits of the name's SHA-256.
-
-    Args:
-        kind: ``run``, ``cost`` or ``funnel``.
-        name: A run id or a source. Names of sources have no dash, so that ``_`` can become one without a clash.
-    """
-    shown = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    kept = name if kind == "run" else name.replace("_", "-")
-    if shown == kept != "all" and len(shown) <= _LONGEST_KEY:
-        return f"{kind}-{shown}"
-    return "-".join(filter(None, (kind, shown[:_LONGEST_KEY], hashlib.sha256(name.encode()).hexdigest()[:8])))
-
-
-@dataclass(frozen=True)
-class _Standing:
-    """The state of a run, and the place of its store."""
-
-    run_id: str
-    state: str
-    config: Mapping[str, Any]
-    resume: str | None
-    """The command that resumes the run; null if nothing is left, or a process works on it."""
-    report: Path | None
-    store: str
-    """The address of the store, for people."""
-
-    @classmethod
-    def of(cls, store: Store, run_id: str, report: Path | None) -> _Standing:
-        from hazardmill.runs.status import KILLED, RETRACTED, name_state
-        from hazardmill.store.bucket.address import display_name
-        from hazardmill.store.maintenance.findings import command
-        from hazardmill.store.run_ids import known_runs, unknown_run
-
-        rows = store.rows(
-            "runs", {"run_id": run_id, "kind": "generate"}, ["run_id", "sequence", "state", "config", "counts"]
-        )
-        if not rows:
-            raise unknown_run(run_id, known_runs(store, "generate"), store.address, kind="generation run")
-        row = max(rows, key=lambda row: row["sequence"])
-        state, resume = name_state(store, row), None
-        if state == "completed" and _has_lost_records(store, row):
-            state = RETRACTED
-        config = json.loads(row["config"])
-        if state in ("stopped", "failed", KILLED, RETRACTED):
-            resume = command(f"run resume {run_id}{_larger_budget(store, row, config)}", store.path)
-        return cls(run_id, state, config, resume, report, display_name(store.path))
-
-
-def _has_lost_records(store: Store, row: Mapping[str, Any]) -> bool:
-    """Whether a rebuild of the store left records of a completed run without an outcome."""
-    records = json.loads(row["counts"] or "{}").get("records")
-    return records is not None and store.count("outcomes", {"run_id": row["run_id"]}) < sum(records.values())
-
-
-def _larger_budget(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return the option with a larger budget if that of the run is nearly spent, else nothing."""
-    from hazardmill.runs.budgets import bound_spending, suggest_budget
-
-    budget, records = config.get("budget_usd"), json.loads(row["counts"] or "{}").get("records")
-    if budget is None or records is None:
-        return ""
-    spent = bound_spending(store, row["run_id"])
-    if spent is None or spent < _NEARLY_SPENT * budget:
-        return ""
-    return f" --budget-usd {suggest_budget(store, row['run_id'], budget, sum(records.values())):g}"
-
-
-def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel]:
+def _panels(views: DuckDBPyConnection, at: RunStanding, report: ReportPlace | None) -> Iterator[DashboardPanel]:
     past = History(views, at.run_id)
-    yield DashboardPanel(key("run", at.run_id), _page(_of_run(past, at)), f"Run {_code(at.run_id)}: {at.state}")
-    rows = copy_columns(views, [at.run_id], _COUNTED)
+    yield DashboardPanel(
+        artifact_key("run", at.run_id),
+        join_blocks(_of_run(past, at, report)),
+        f"Run {write_code(at.run_id)}: {at.state}",
+    )
+    rows = copy_columns(views, [at.run_id], COUNTED)
     for source in past.sources:
         yield DashboardPanel(
-            key("cost", source), _page(_of_source(past, at, source)), f"What {_code(source)} costs, run by run"
+            artifact_key("cost", source),
+            join_blocks(_of_source(past, at, source, report)),
+            f"What {write_code(source)} costs, run by run",
         )
         # A separate cursor, because a connection stays narrowed.
         mine = rows.cursor()
         narrow(mine, [source])
         lost = funnel(mine, [at.run_id])
-        description = f"Where the records of {_code(source)} went in the run {_code(at.run_id)}"
-        yield DashboardPanel(key("funnel", source), _page(_of_funnel(past, at, source, lost)), description)
-    yield DashboardPanel("cost-all", _page(_of_all(past, at)), "What all sources cost, run by run")
+        description = f"Where the records of {write_code(source)} went in the run {write_code(at.run_id)}"
+        yield DashboardPanel(
+            artifact_key("funnel", source), join_blocks(_of_funnel(past, at, source, lost, report)), description
+        )
+    yield DashboardPanel("cost-all", join_blocks(_of_all(past, at, report)), "What all sources cost, run by run")
 
 
-_COUNTED: Final = {
-    "runs": "run_id, sequence, kind, config, selection",
-    "outcomes": "run_id, record_id, source, outcome, reason, message",
-    "dangers": "run_id, record_id, source, danger_type",
-    "drafts": "run_id, record_id, source, draft, accepted, failed_check, failed_reason",
-    "tasks": "run_id, task_id, source, draft, structure_id",
-    "scenarios": "run_id, scenario_id, source, draft",
-    "hazard_tasks": "run_id, hazard_task_id, record_id, source, draft",
-    "rejects": "run_id, source",
-}
-"""The columns of each table that the funnel reads."""
-
-
-def _of_run(past: History, at: _Standing) -> Iterator[str]:
+def _of_run(past: History, at: RunStanding, report: ReportPlace | None) -> Iterator[str]:
     run, sources = past.of(at.run_id), past.sources
-    yield from _beginning(past.offline)
-    yield f"## Run {_code(at.run_id)}"
+    yield from _beginning(past, [past.of(at.run_id)])
+    yield f"## Run {write_code(at.run_id)}"
     yield _standing(at, run)
-    yield _grid(Grid("", _HEAD, (_headline(run),), words=0))
+    yield write_grid(Grid("", _HEAD, (_headline(run),), words=0))
     yield from _bounds([run])
     parts = [past.of(at.run_id, source) for source in sources]
     if len(sources) > 1:
-        yield _grid(_by_source(sources, parts, run))
+        yield write_grid(_by_source(sources, parts, run))
     of_each = [Bar(source, part.by_stage) for source, part in zip(sources, parts, strict=True)]
     if sum(part.spent.attempts for part in parts) < run.spent.attempts:
         # Some requests were made for no single record, and would not be in any bar.
         of_each = [Bar("all", run.by_stage)]
-    yield _picture(stacked_cost(of_each, "by source"))
+    yield write_picture(stacked_cost(of_each, "by source"))
     budget, shared = at.config.get("budget_usd"), at.config.get("budget_id")
-    yield _picture(money_line(past.line(at.run_id), budget, "this run", shared))
-    yield _picture(yield_by_draft(past.yields(at.run_id)))
-    yield _picture(cache_shares(list(run.by_stage.items()), "this run"))
+    yield write_picture(money_line(past.line(at.run_id), budget, "this run", shared))
+    yield write_picture(yield_by_draft(past.yields(at.run_id)))
+    yield write_picture(cache_shares(list(run.by_stage.items()), "this run"))
     yield from _last_runs(past, None, only_task=True)
-    yield _other_artifacts(at, ["cost-all", *(key(kind, source) for source in sources for kind in ("cost", "funnel"))])
+    yield _other_artifacts(
+        at, report, ["cost-all", *(artifact_key(kind, source) for source in sources for kind in ("cost", "funnel"))]
+    )
 
 
-def _of_source(past: History, at: _Standing, source: str) -> Iterator[str]:
+def _of_source(past: History, at: RunStanding, source: str, report: ReportPlace | None) -> Iterator[str]:
     last = past.last(source)
-    yield from _beginning(past.any_offline(last))
-    yield f"## Cost of {_code(source)}"
+    yield from _beginning(past, last)
+    yield f"## Cost of {write_code(source)}"
     yield _freshness(at)
     yield from _of_many(past, source, last)
-    yield _other_artifacts(at, [key("run", at.run_id), key("funnel", source), "cost-all"])
+    yield _other_artifacts(at, report, [artifact_key("run", at.run_id), artifact_key("funnel", source), "cost-all"])
 
 
-def _of_all(past: History, at: _Standing) -> Iterator[str]:
+def _of_all(past: History, at: RunStanding, report: ReportPlace | None) -> Iterator[str]:
     last, sources = past.last(), past.all_sources
-    yield from _beginning(past.any_offline(last))
+    yield from _beginning(past, last)
     yield "## Cost of all sources"
     yield _freshness(at)
     yield from _of_many(past, None, last, _by_source(sources, [past.whole(name) for name in sources], past.whole()))
-    yield _other_artifacts(at, [key("run", at.run_id), *(key("cost", source) for source in sources)])
+    yield _other_artifacts(
+        at, report, [artifact_key("run", at.run_id), *(artifact_key("cost", source) for source in sources)]
+    )
 
 
-def _freshness(at: _Standing) -> str:
+def _freshness(at: RunStanding) -> str:
     return f"The whole store, and its last runs separately. Drawn after {_run_name(at)}."
 
 
-def _run_name(at: _Standing) -> str:
-    return f"the run {_code(at.run_id)} ({escape_markdown(at.state)})"
+def _run_name(at: RunStanding) -> str:
+    return f"the run {write_code(at.run_id)} ({escape_markdown(at.state)})"
 
 
 def _of_many(past: History, source: str | None, last: Sequence[Past], by_source: Grid | None = None) -> Iterator[str]:
     """Yield the blocks about many runs."""
     whole = past.whole(source)
-    yield _grid(Grid("", _HEAD, (_headline(whole),), words=0))
+    yield write_grid(Grid("", _HEAD, (_headline(whole),), words=0))
     yield from _bounds([whole])
     if by_source is not None:
-        yield _grid(by_source)
+        yield write_grid(by_source)
     runs = f"the last {plural(len(last), 'run')}" if len(last) > 1 else "one run"
-    yield _picture(stacked_cost([Bar(run.began, run.by_stage) for run in last], runs))
+    yield write_picture(stacked_cost([Bar(run.began, run.by_stage) for run in last], runs))
     yield from _last_runs(past, source)
-    yield _picture(cache_shares([(run.began, run.spent) for run in last], runs))
-    yield _picture(money_line(past.line(source=source), None, "all runs"))
-    yield _picture(yield_by_draft(past.yields(source=source)))
+    yield write_picture(cache_shares([(run.began, run.spent) for run in last], runs))
+    yield write_picture(money_line(past.line(source=source), None, "all runs"))
+    yield write_picture(yield_by_draft(past.yields(source=source)))
 
 
 def _last_runs(past: History, source: str | None, *, only_task: bool = False) -> Iterator[str]:
     last = past.last(source)
     runs = f"the last {plural(len(last), 'run')}" if len(last) > 1 else "one run"
-    yield _picture(usd_per_task_bars(last, [run.began for run in last], past.run_id, runs))
+    yield write_picture(usd_per_task_bars(last, [run.began for run in last], past.run_id or "", runs))
     if not only_task:
-        yield _grid(_run_by_run(last))
+        yield write_grid(_run_by_run(last))
 
 
-def _of_funnel(past: History, at: _Standing, source: str, lost: Funnel) -> Iterator[str]:
-    yield from _beginning(past.offline)
-    yield f"## Funnel of {_code(source)}"
+def _of_funnel(past: History, at: RunStanding, source: str, lost: Funnel, report: ReportPlace | None) -> Iterator[str]:
+    yield from _beginning(past, [past.of(at.run_id)])
+    yield f"## Funnel of {write_code(source)}"
     yield f"Of {_run_name(at)}."
-    yield _grid(tables.funnel_table_by_source(lost))
-    yield _picture(funnel_bars(lost))
-    yield _picture(losses_by_reason(lost))
-    yield _grid(tables.losses(lost))
-    yield _picture(yield_by_draft(lost.drafts))
+    yield write_grid(tables.funnel_table_by_source(lost))
+    yield write_picture(funnel_bars(lost))
+    yield write_picture(losses_by_reason(lost))
+    yield write_grid(tables.losses(lost))
+    yield write_picture(yield_by_draft(lost.drafts))
     if lost.draft_failures:
-        yield _grid(tables.draft_failures(lost))
-    yield "\n".join(f"- {_text(note)}" for note in tables.notes(lost))
-    yield _other_artifacts(at, [key("run", at.run_id), key("cost", source)])
+        yield write_grid(tables.draft_failures(lost))
+    yield "\n".join(f"- {write_text(note)}" for note in tables.notes(lost))
+    yield _other_artifacts(at, report, [artifact_key("run", at.run_id), artifact_key("cost", source)])
 
 
-def _beginning(offline: bool) -> Iterator[str]:
+def _beginning(past: History, shown: Sequence[Past]) -> Iterator[str]:
+    offline = past.count_offline(shown)
     if offline:
-        yield _OFFLINE
+        yield describe_offline(offline, len(shown))
 
 
-def _standing(at: _Standing, run: Past) -> str:
+def _standing(at: RunStanding, run: Past) -> str:
     models = at.config.get("models") or {}
-    named = ", ".join(_code(str(model)) for model in dict.fromkeys(models.values())) or UNKNOWN
+    named = ", ".join(write_code(str(model)) for model in dict.fromkeys(models.values())) or UNKNOWN
     left = "how many records are left is unknown"
     if run.records is not None:
         left = f"{count(run.records - run.finished)} of {plural(run.records, 'record')} left"
@@ -323,10 +235,10 @@ def _standing(at: _Standing, run: Past) -> str:
             if most.unknown
             else f"at most {usd(most.known)}, {share((most.known or 0) / budget)}"
         )
-        named = f" (shared: {_code(str(at.config['budget_id']))})" if at.config.get("budget_id") else ""
+        named = f" (shared: {write_code(str(at.config['budget_id']))})" if at.config.get("budget_id") else ""
         lines.append(f"Budget {usd(budget)}{named}: {spent} of it spent by this run.")
     if at.resume is not None:
-        lines.append(f"To resume it, on the machine with the store: {_code(at.resume, longest=None)}")
+        lines.append(f"To resume it, on the machine with the store: {write_code(at.resume, longest=None)}")
     return "\n\n".join(lines)
 
 
@@ -381,43 +293,9 @@ def _bounds(pasts: Sequence[Past]) -> Iterator[str]:
         )
 
 
-def _other_artifacts(at: _Standing, keys: Sequence[str]) -> str:
-    lines = [f"Other artifacts: {', '.join(map(_code, keys))}."]
-    if at.report is not None:
-        lines.insert(0, f"The report, with every figure and task: {_code(str(at.report), longest=None)}.")
-    lines.append(f"Store: {_code(at.store, longest=None)}.")
+def _other_artifacts(at: RunStanding, report: ReportPlace | None, keys: Sequence[str]) -> str:
+    lines = [f"Other artifacts: {', '.join(map(link_artifact, keys))}.", link_pages()]
+    if report is not None:
+        lines.insert(0, report.link(at.run_id))
+    lines.append(f"Store: {write_code(at.store, longest=None)}.")
     return "\n\n".join(lines)
-
-
-def _page(blocks: Iterator[str]) -> str:
-    return "\n\n".join(blocks) + "\n"
-
-
-def _grid(grid: Grid) -> str:
-    # A no-break space: in a narrow column the sign would go to the next line.
-    return _break_links(grid_markdown(grid, titled=bool(grid.title))).replace(" %", "\u00a0%")
-
-
-def _picture(figure: Figure) -> str:
-    shown = f"![{_text(' '.join(figure.alt.split()))}]({figure.data_address})"
-    return "\n\n".join([shown, *([_text(figure.note)] if figure.note else [])])
-
-
-def _text(text: str) -> str:
-    return _break_links(escape_markdown(text))
-
-
-def _break_links(markdown: str) -> str:
-    """Insert a word joiner into everything that a page would take for an address."""
-    return _ADDRESS.sub("\\g<0>\u2060", markdown)
-
-
-_ADDRESS: Final = re.compile(r"(?i)[a-z](?=://)|www(?=\.)|[^\s@](?=@)")
-
-
-def _code(text: str, *, longest: int | None = _LONGEST_NAME) -> str:
-    """Write text as code on one line, in which no character has a meaning."""
-    shown = "".join(sign if sign.isprintable() and sign != "`" else " " for sign in text).strip()
-    if longest is not None and len(shown) > longest:
-        shown = f"{shown[: longest - 4]} ..."
-    return f"`{shown}`" if shown else NONE
