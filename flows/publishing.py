@@ -15,6 +15,7 @@ from prefect.events import emit_event
 from prefect.logging import get_run_logger
 
 from hazardmill.report.dashboard.links import ReportPlace
+from hazardmill.report.html import reports_folder
 from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
@@ -33,9 +34,8 @@ ANNOUNCED_LATER: Final = ContextVar("ANNOUNCED_LATER", default=False)
 
 
 def report_path(store: Store, name: str) -> Path:
-    """Return the path of a run's page: beside the store, or in the working folder for a store in a bucket."""
-    beside = Path("generated") if store.is_in_bucket else store.path.parent
-    return (beside / "reports" / f"{name}.html").absolute()
+    """Return the path of a run's page, in the folder of the store's reports."""
+    return reports_folder(store) / f"{name}.html"
 
 
 def report_place(store: Store, name: str) -> ReportPlace:

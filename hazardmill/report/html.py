@@ -18,7 +18,15 @@ from hazardmill.review.analysis.statistics import ReviewStatistics
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hazardmill.store.store import Store
+
 TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
+
+
+def reports_folder(store: Store) -> Path:
+    """Return the folder of the reports of a store: beside it, or in the working folder for a store in a bucket."""
+    beside = Path("generated") if store.is_in_bucket else store.path.parent
+    return (beside / "reports").absolute()
 
 
 def write_report(

@@ -198,6 +198,8 @@ def test_a_task_is_found_by_filters_by_words_of_its_record_and_by_its_address(br
     deep.go_back()
     deep.wait_for_selector(f"body[data-shown='{href[1:]}']")
     assert deep.locator("#item h1").inner_text() == heading
+    asked = opened(browser, f"{address}#?kind=unavoidable%20task&split=none")[0]
+    assert asked.locator("#rows tbody tr").count() == 1 and "#" not in asked.url
     nowhere = opened(browser, f"{address}#no-such-task")[0]
     assert nowhere.locator("#item h1").inner_text() == "There is no such task here"
     assert complaints == more == []

@@ -44,6 +44,28 @@ def test_the_page_and_its_parts_are_served(of_release):
     assert len(index(of_release, "texts")) == 5
 
 
+def test_reports_beside_a_store_are_served_and_nothing_else_of_its_folder(told_store, tmp_path):
+    store = Store.open(shutil.copytree(told_store.path, tmp_path / "store"))
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "first.html").write_text("<style>p {}</style><p>the report</p>")
+    (reports / "notes.txt").write_text("no report")
+    (tmp_path / "secret.html").write_text("secret")
+    (reports / "out.html").symlink_to(tmp_path / "secret.html")
+    (reports / "folder.html").mkdir()
+    pages = Http(create_app(ViewService(StoreTasks(store, None, PlannerResults([])))), "127.0.0.1")
+    answer = pages.get("/reports/first.html")
+    assert answer.status_code == 200 and "the report" in answer.text
+    assert "script" not in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    for name in ("gone.html", "notes.txt", "out.html", "folder.html", "..%2Fsecret.html", "../secret.html", ".html"):
+        assert pages.get(f"/reports/{name}").status_code == 404, name
+
+
+def test_a_release_has_no_reports(of_release):
+    assert of_release.get("/reports/first.html").status_code == 404
+
+
 def test_a_task_is_drawn_with_all_that_a_release_has_of_it(of_release):
     rows = index(of_release, "rows")
     texts = index(of_release, "texts")

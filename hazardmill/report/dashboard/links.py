@@ -88,5 +88,5 @@ class ReportPlace:
         if self.address is None:
             return f"The report, with every figure and task: {write_code(str(self.path), longest=None)}."
         base = self.address.rstrip("/")
-        report, tasks = f"{base}/reports/{quote(self.path.name)}", f"{base}/?run={quote(run_id)}"
+        report, tasks = f"{base}/reports/{quote(self.path.name)}", f"{base}/#?run={quote(run_id)}"
         return f"[The report]({report}), with every figure; [the tasks of the run]({tasks})."

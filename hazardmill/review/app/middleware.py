@@ -38,7 +38,7 @@ HEADERS: Final = {
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds ``HEADERS`` to every answer and keeps pages out of caches.
+    """ASGI middleware that adds ``HEADERS`` to every answer, unless it has its own, and keeps pages out of caches.
 
     Args:
         app: The app that answers.
@@ -53,8 +53,8 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("Cache-Control", "no-store")
+                for name, value in {**HEADERS, "Cache-Control": "no-store"}.items():
+                    headers.setdefault(name, value)
                 if message["status"] >= 400:
                     # A page of a refusal has no address of its own to go back to.
                     headers["HX-Push-Url"] = "false"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hazardmill.errors import HazardmillError, StoreError
+from hazardmill.report.html import reports_folder
 from hazardmill.review.app.middleware import BodyLimit, SecurityHeaders
 from hazardmill.review.app.serve import mark_commits
 from hazardmill.text.printable import printable
@@ -29,6 +31,12 @@ from hazardmill.viewer.store import StoreTasks
 
 HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 _SCRIPT: Final = "text/javascript"
+_REPORT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.html")
+_REPORT_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+"""A report has its styles and figures in itself, runs no script, and loads nothing."""
 _INDEX: Final[Mapping[str, Callable[[Collection], object]]] = {ROWS: index_rows, TEXTS: index_texts}
 _LOG: Final = logging.getLogger("hazardmill.viewer")
 
@@ -123,6 +131,18 @@ class ViewService:
             fragment = drawing.failure(str(error))
         return pack_fragments(f"item {key}", [fragment])
 
+    def report(self, name: str) -> bytes | None:
+        """Return a report of the store by the name of its file; ``None`` if there is none, or for a release."""
+        if not isinstance(self._place, StoreTasks) or not _REPORT.fullmatch(name):
+            return None
+        folder = reports_folder(self._place.store)
+        try:
+            # A link out of the folder is not followed.
+            path = (folder / name).resolve(strict=True)
+            return path.read_bytes() if path.parent == folder.resolve() and path.is_file() else None
+        except OSError:
+            return None
+
     def asset(self, name: str) -> bytes | None:
         """Return a style sheet, script or icon; ``None`` if no file has the name."""
         return assets(with_stories=self._read.collection.holds_answers).get(name)
@@ -147,12 +167,19 @@ def create_app(service: ViewService) -> Starlette:
         service: What it shows.
     """
 
-    def route(path: str, make: Callable[[Request], bytes | None], kind: str | None = None, missing: int = 404) -> Route:
+    def route(
+        path: str,
+        make: Callable[[Request], bytes | None],
+        kind: str | None = None,
+        missing: int = 404,
+        policy: str | None = None,
+    ) -> Route:
         async def endpoint(request: Request) -> Response:
             content = await asyncio.to_thread(make, request)
             if content is None:
                 raise HTTPException(missing)
-            return Response(content, media_type=kind or guess_type(request.url.path)[0])
+            own = None if policy is None else {"Content-Security-Policy": policy}
+            return Response(content, media_type=kind or guess_type(request.url.path)[0], headers=own)
 
         return Route(path, endpoint, methods=["GET"])
 
@@ -162,6 +189,12 @@ def create_app(service: ViewService) -> Starlette:
             route("/data/rows.js", lambda request: service.index(ROWS, _mark(request)), _SCRIPT, missing=409),
             route("/data/texts.js", lambda request: service.index(TEXTS, _mark(request)), _SCRIPT, missing=409),
             route("/data/item.js", lambda request: service.item(request.query_params.get("key", "")), _SCRIPT),
+            route(
+                "/reports/{name}",
+                lambda request: service.report(request.path_params["name"]),
+                "text/html",
+                policy=_REPORT_POLICY,
+            ),
             route("/assets/{name}", lambda request: service.asset(request.path_params["name"])),
         ],
         exception_handlers={HTTPException: _refuse},

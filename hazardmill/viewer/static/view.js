@@ -198,6 +198,18 @@ window.viewer = (() => {
     }
   }
 
+  // An address may ask for filters, such as #?run=NAME; they go to where filters are kept.
+  function adopt() {
+    if (!location.hash.startsWith("#?")) return;
+    const asked = new URLSearchParams(location.hash.slice(2));
+    for (const select of $$("[data-facet]")) {
+      const facet = rows.facets[Number(select.dataset.facet)];
+      const value = facet.values.indexOf(asked.get(facet.name));
+      if (value >= 0) select.value = String(value);
+    }
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+
   async function search() {
     if (!texts && $("#search").value.trim()) {
       try {
@@ -348,6 +360,7 @@ window.viewer = (() => {
     numbers = new Map(rows.keys.map((key, number) => [key, number]));
     drawHead();
     restore();
+    adopt();
     await search();
     performance.mark("hazardmill table");
     if (decodeKey() !== "") await show();
