@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,8 @@ from prefect import get_run_logger, task
 from prefect.artifacts import acreate_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactUpdate
+from prefect.client.schemas.filters import ArtifactCollectionFilter, ArtifactCollectionFilterKey
 
 from flows.pages_failed import write_failed
 from flows.pages_next import write_next
@@ -59,10 +61,26 @@ async def draw_pages(store: Store) -> None:
     except Exception:
         get_run_logger().exception("the pages on runs were not drawn")
         failed += ["page-running", "page-failed", "page-next"]
-    for page in pages:
-        await acreate_markdown_artifact(key=page.key, markdown=page.markdown, description=page.description)
+    await _write(pages)
     if failed:
         raise HazardmillError(f"not drawn: {', '.join(failed)}", remedy="see the log of this task")
+
+
+async def _write(pages: Sequence[DashboardPanel]) -> None:
+    """Write pages as artifacts, the description of each being the page.
+
+    The address of a key shows the descriptions of all its artifacts, and their content only after a click. Therefore
+    the page is the description, and there is one artifact per key, which is updated.
+    """
+    chosen = ArtifactCollectionFilter(key=ArtifactCollectionFilterKey(any_=[page.key for page in pages]))
+    async with get_client() as client:
+        present = {each.key: each.latest_id for each in await client.read_latest_artifacts(artifact_filter=chosen)}
+        for page in pages:
+            if page.key in present:
+                new = ArtifactUpdate(data=page.markdown, description=page.markdown)
+                await client.update_artifact(present[page.key], new)
+            else:
+                await acreate_markdown_artifact(key=page.key, markdown=page.markdown, description=page.markdown)
 
 
 def draw_run_pages(server: ServerFacts, facts: _StoreFacts, now: datetime) -> list[DashboardPanel]:
