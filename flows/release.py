@@ -151,6 +151,7 @@ def in_words(manifest: ReleaseManifest, place: Path, repo: str) -> str:
         told += f" **{manifest.offline:,} of them were written by our rules, not by a language model.**"
     lines = [f"### {manifest.name} {manifest.version} for {repo}", "", told, ""]
     lines += [f"    waived: gate {gate}: {printable(reason)}\n" for gate, reason in manifest.waived.items()]
+    lines += [f"    left out by gate {gate}: {count:,}\n" for gate, count in manifest.left_out_by_gates.items()]
     return "\n".join([*lines, "| config | split | rows |", "| --- | --- | ---: |", *rows])
 
 

@@ -187,6 +187,9 @@ class ReleaseManifest(FrozenModel):
     """Thresholds of the gate on the corpus that differ from their defaults."""
     left_out: dict[str, int] = Field(default_factory=dict)
     """Reason why tasks of the runs are not in the release, to their number."""
+    left_out_by_gates: dict[str, int] = Field(default_factory=dict)
+    """Gate to the number of tasks that it refused and that are therefore not in the release. A task that several gates
+    refused counts for each of them."""
     funnel: dict[str, int] = Field(default_factory=dict)
     """Where the records of the runs ended: counts of ``records``, ``drafts``, each outcome and ``released``."""
     counts: dict[str, dict[str, int]]

@@ -47,6 +47,23 @@ def test_json_has_counts_and_every_gate(hazardmill: Hazardmill, model: Store) ->
     assert gates["revalidation"]["looked"] == manifest.tasks
 
 
+def test_what_a_gate_leaves_out_is_told_with_ids(hazardmill: Hazardmill, model: Store, tmp_path: Path) -> None:
+    first = min(row["task_id"] for row in model.rows("tasks"))
+    store = rewritten(
+        model,
+        tmp_path / "store",
+        lambda table, row: {**row, "licence": ""} if table == "tasks" and row["task_id"] == first else row,
+    )
+    words = ("--version", "1.0.0", *NOBODY, "--leave-out", "licence", "--store", store.path)
+    ended = hazardmill("release", "build", *words)
+    assert ended.code == 0, ended.err
+    assert f"left out by the gate licence: 1\n  {first}: it has no licence [" in ended.out
+    made = hazardmill("release", "build", *words, "--out", "r", "--json").json
+    assert made["left_out_by_gates"] == {"licence": 1} and made["tasks"] == store.count("tasks") - 1
+    (gate,) = [gate for gate in made["gates"] if gate["left_out"]]
+    assert gate["name"] == "licence" and gate["passed"] and gate["left_out"][0].startswith(f"{first}: ")
+
+
 def test_a_refusal_ends_with_1_and_lists_what_to_do(hazardmill: Hazardmill, offline: Store) -> None:
     words = ("release", "build", "--version", "1.0.0", *NOBODY, "--out", "r", "--store", offline.path)
     ended = hazardmill(*words)
@@ -80,6 +97,10 @@ def test_private_addresses_are_refused_unless_the_model_is_named(
     [
         (("--version", "1.0"), "--version: a version is X.Y.Z"),
         (("--version", "1.0.0", "--name", "A b"), "--name: a name has at most 62 lower-case letters"),
+        (
+            ("--version", "1.0.0", "--leave-out", "corpus"),
+            "--leave-out: the gate 'corpus' speaks of the corpus as a whole",
+        ),
         (("--version", "1.0.0", "--waive", "licence=no matter"), "the gate 'licence' cannot be waived; only: corpus"),
         (("--version", "1.0.0", "--waive", "corpus"), "'corpus' gives no reason: write --waive corpus=REASON"),
         (("--version", "1.0.0", "--threshold", "x=1"), "is not NAME=NUMBER"),

@@ -60,6 +60,14 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     help="Release although the gate `corpus` fails, the only one that can be waived; the card gives the reason.",
 )
 @click.option(
+    "--leave-out",
+    "leave_out",
+    multiple=True,
+    metavar="GATE",
+    help="Leave out the tasks that this gate refuses, such as `personal_data`, and release the others; repeat for "
+    "several. The card counts them.",
+)
+@click.option(
     "--threshold",
     "settings",
     multiple=True,
@@ -97,6 +105,7 @@ def build(
     local_models: tuple[str, ...],
     with_answers: bool,
     waived: tuple[str, ...],
+    leave_out: tuple[str, ...],
     settings: tuple[str, ...],
     seed: int,
     parent: Path | None,
@@ -125,6 +134,7 @@ def build(
                 "local_models": local_models,
                 "with_answers": with_answers,
                 "waive": _reasons(waived),
+                "leave_out": leave_out,
                 "thresholds": read_thresholds(settings),
                 "seed": seed,
                 "parent": parent,
@@ -182,6 +192,7 @@ def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
         "household_tasks": built.manifest.household_tasks,
         "counts": built.manifest.counts,
         "left_out": built.manifest.left_out,
+        "left_out_by_gates": built.manifest.left_out_by_gates,
         "offline": built.manifest.offline,
         "gates": [
             {
@@ -192,6 +203,7 @@ def _in_json(built: BuiltRelease, options: Options) -> dict[str, object]:
                 "waived": gate.waived,
                 "not_judged": list(gate.not_judged),
                 "findings": list(gate.in_words),
+                "left_out": [finding.in_words for finding in gate.left_out],
             }
             for gate in built.gates
         ],
@@ -204,6 +216,10 @@ def _print_built(built: BuiltRelease) -> None:
         if gate.waived is not None:
             click.echo(printable(f"gate {gate.name} waived: {gate.waived}"))
             for line in gate.summary:
+                click.echo(printable(f"  {line}"))
+        if gate.left_out:
+            click.echo(f"left out by the gate {gate.name}: {len(gate.left_out_tasks):,}")
+            for line in gate.left_out_summary:
                 click.echo(printable(f"  {line}"))
         if gate.not_judged:
             click.echo(printable(f"gate {gate.name} did not judge: {'; '.join(gate.not_judged)}"))

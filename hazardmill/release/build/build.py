@@ -1,6 +1,7 @@
 """Building a release: from the store to a folder, in one pass over the tasks.
 
-Candidates are gathered and put into splits; then each is passed to the gates while its rows are written. All of this
+Candidates are gathered and put into splits; then each is passed to the gates while its rows are written. If gates leave
+out tasks (``--leave-out``), everything is written again without these, so that nothing of them stays. All of this
 happens in a temporary folder beside the requested one, which is renamed at the end. A build that is refused or killed
 therefore leaves no release; the next build into the same folder removes what a killed one left behind.
 """
@@ -10,17 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from hazardmill.errors import InputError, UsageError
+from hazardmill.errors import InputError, ReleaseRefused, UsageError
 from hazardmill.household.task import HouseholdTask, read_household_tasks
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, gather
 from hazardmill.release.build.configs import GROUPED, base_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
-from hazardmill.release.build.staging import check_free, publish, staged_beside
+from hazardmill.release.build.staging import check_free, clear, publish, staged_beside
 from hazardmill.release.build.writer import ReleaseWriter
 from hazardmill.release.documents.card import write_card
 from hazardmill.release.documents.card_context import Facts
@@ -32,11 +33,15 @@ from hazardmill.release.documents.licences import write_licences
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
 from hazardmill.release.gates.household_proofs import ReadHouseholdTask, examine_household_tasks
+from hazardmill.release.gates.leaving_out import LeftOut
 from hazardmill.release.gates.proofs import is_scenario
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.store.store import Store
 from hazardmill.verification.task import UNREADABLE
+
+WORKING: Final = ".working"
+"""Folder, within that of the release, for rows that are too large for memory while it is built."""
 
 ReportProgress = Callable[[int, int], None]
 """Called with the number of tasks done and the number of all tasks."""
@@ -62,6 +67,9 @@ def build(
 ) -> BuiltRelease:
     """Build a release from the tasks of a store, and from household tasks.
 
+    Tasks that a gate of ``options.leave_out`` refuses are dropped; then the release is written, and all gates run,
+    again on what remains, until these gates refuse nothing more.
+
     Two builds with the same store, review, household tasks and options give the same bytes.
 
     Args:
@@ -75,8 +83,8 @@ def build(
         The release. ``out`` exists now, complete and synced to disk.
 
     Raises:
-        ReleaseRefused: At least one gate found something that stops a release (all gates have run), or the version is
-            too small a step for what differs from the parent. Nothing was written.
+        ReleaseRefused: At least one gate found something that stops a release (all gates have run), every task was left
+            out, or the version is too small a step for what differs from the parent. Nothing was written.
         UsageError: Options contradict one another, ``out`` already exists, or another build writes to it.
         InputError: The store has no task to release, or the review, the parent or the folder of household tasks cannot
             be used.
@@ -87,7 +95,7 @@ def build(
     parent = None if options.parent is None else _parent(options.parent, options)
     household = [] if options.household is None else _sort_by_name(read_household_tasks(options.household))
     with staged_beside(out) as staged:
-        working = staged / ".working"
+        working = staged / WORKING
         working.mkdir()
         gathered = gather(store, folder, options, working)
         try:
@@ -112,32 +120,29 @@ def _build(
     review: Path | None,
     report: ReportProgress,
 ) -> BuiltRelease:
-    included = _select_candidates(gathered)
-    if not included and not household:
-        raise InputError(
-            "reviewers rejected everything: nothing is left to release",
-            remedy="see: hazardmill review stats",
+    left_out = LeftOut()
+    while True:
+        clear(staged, keep=WORKING)
+        remaining = left_out.candidates(gathered)
+        tasks = left_out.household(household)
+        included = _select_candidates(remaining)
+        if not included and not tasks:
+            raise _nothing_left(left_out)
+        groups = _groups(remaining, included, _parent_groups(options.parent))
+        splits = assign_splits(
+            (SplitTask(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
+            options.seed,
+            kept=groups.kept,
         )
-    groups = _groups(gathered, included, _parent_groups(options.parent))
-    splits = assign_splits(
-        (SplitTask(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
-        options.seed,
-        kept=groups.kept,
-    )
-    writing = ReleaseWriter(gathered, options, included, groups, splits, staged)
-    with Gates(options, gathered.candidates, splits, gathered.accepted) as gates, writing:
-        of = len(included) + len(household)
-        for done, row in enumerate(gathered.whole(included), start=1):
-            added = writing.add(row)
-            gates.see(row, added.beside, added.document)
-            report(done, of)
-        for done, examined in enumerate(examine_household_tasks(household), start=len(included) + 1):
-            writing.add_household(examined)
-            gates.see_household(examined)
-            report(done, of)
-        results = gates.results()
-        writing.refuse_if(results)
-        files, archives = writing.close()
+        writing = ReleaseWriter(remaining, options, included, groups, splits, staged)
+        with Gates(options, remaining.candidates, splits, remaining.accepted) as gates, writing:
+            found = _write_rows(writing, gates, included, tasks, report)
+            if left_out.take(found, options.leave_out):
+                continue
+            results = tuple(replace(each, left_out=left_out.by(each.name)) for each in found)
+            writing.refuse_if(results)
+            files, archives = writing.close()
+            break
     facts = writing.facts(files, archives, results, parent, store, review)
     texts = _write_texts(staged, facts)
     manifest = facts.manifest.model_copy(
@@ -148,6 +153,40 @@ def _build(
     manifest.write(staged)
     _check_complete(staged, manifest)
     return BuiltRelease(staged, manifest, results)
+
+
+def _write_rows(
+    writing: ReleaseWriter,
+    gates: Gates,
+    included: Mapping[str, Candidate],
+    household: Sequence[ReadHouseholdTask],
+    report: ReportProgress,
+) -> tuple[GateResult, ...]:
+    """Write the rows of all tasks, pass each to the gates, and return what these found."""
+    of = len(included) + len(household)
+    for done, row in enumerate(writing.gathered.whole(included), start=1):
+        added = writing.add(row)
+        gates.see(row, added.beside, added.document)
+        report(done, of)
+    for done, examined in enumerate(examine_household_tasks(household), start=len(included) + 1):
+        writing.add_household(examined)
+        gates.see_household(examined)
+        report(done, of)
+    return gates.results()
+
+
+def _nothing_left(left_out: LeftOut) -> InputError | ReleaseRefused:
+    if not left_out.results:
+        return InputError(
+            "reviewers rejected everything: nothing is left to release", remedy="see: hazardmill review stats"
+        )
+    names = ", ".join(result.name for result in left_out.results)
+    return ReleaseRefused(
+        f"every task is left out by {names}: nothing is left to release",
+        findings=tuple(line for result in left_out.results for line in result.in_words),
+        summary=tuple(line for result in left_out.results for line in result.summary),
+        remedy="fix what is listed, or release other runs; nothing was written",
+    )
 
 
 def _sort_by_name(read: Iterable[ReadHouseholdTask]) -> list[ReadHouseholdTask]:
@@ -245,5 +284,5 @@ def _write_texts(folder: Path, facts: Facts) -> list[str]:
 def _check_complete(folder: Path, manifest: ReleaseManifest) -> None:
     """Assert that the folder holds exactly the files that the manifest lists."""
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    other = sorted(name for name in there ^ (manifest.files.keys() | {MANIFEST}) if not name.startswith(".working/"))
+    other = sorted(name for name in there ^ (manifest.files.keys() | {MANIFEST}) if not name.startswith(f"{WORKING}/"))
     assert not other, f"files of the release are not as its manifest lists them: {', '.join(other)}"

@@ -20,6 +20,21 @@ WAIVABLE: Final = ("corpus",)
 WAIVER: Final = f"{WAIVABLE[0]}=REASON"
 """What follows ``--waive``, as messages and helps spell it out."""
 
+LEAVABLE: Final = (
+    "revalidation",
+    "offline",
+    "local_model",
+    "licence",
+    "attribution",
+    "duplicates",
+    "leaked_names",
+    "personal_data",
+    "review",
+    "split_leak",
+    "household",
+)
+"""Gates that refuse single tasks, which may be left out instead. The others speak of the corpus as a whole."""
+
 _SEMVER: Final = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?")
 _MAX_REASON: Final = 500
@@ -33,7 +48,7 @@ class Options(FrozenModel):
 
     Raises:
         ValidationError: A version is not ``X.Y.Z``, a name has other characters than small letters, digits and inner
-            hyphens, or a gate that must not be waived is waived.
+            hyphens, a gate that must not be waived is waived, or tasks are to be left out by a gate that names none.
     """
 
     version: str
@@ -50,6 +65,8 @@ class Options(FrozenModel):
     """Whether drafts include the answer as the model wrote it."""
     waive: dict[str, str] = Field(default_factory=dict)
     """Gate to the reason why its findings do not stop the release."""
+    leave_out: tuple[str, ...] = ()
+    """Gates that drop the tasks that they refuse, instead of refusing the release."""
     thresholds: Thresholds = Thresholds()
     seed: int = 0
     """Seed of the splits."""
@@ -85,6 +102,17 @@ class Options(FrozenModel):
                     f"to waive the gate {gate}, give a reason in one line of at most {_MAX_REASON} characters"
                 )
         return dict(sorted(waive.items()))
+
+    @field_validator("leave_out")
+    @classmethod
+    def _names_tasks(cls, leave_out: tuple[str, ...]) -> tuple[str, ...]:
+        for gate in leave_out:
+            if gate not in LEAVABLE:
+                why = "speaks of the corpus as a whole" if gate in WAIVABLE else "does not exist"
+                raise ValueError(
+                    f"the gate {gate[:40]!r} {why}, so it cannot leave out tasks; these can: {', '.join(LEAVABLE)}"
+                )
+        return tuple(name for name in LEAVABLE if name in leave_out)
 
     @field_validator("local_models", "runs")
     @classmethod

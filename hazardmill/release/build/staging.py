@@ -69,6 +69,19 @@ def staged_beside(out: Path) -> Iterator[Path]:
         lock.release()
 
 
+def clear(staged: Path, *, keep: str) -> None:
+    """Remove everything from a staged folder, except for one folder in it.
+
+    Raises:
+        OSError: Something cannot be removed.
+    """
+    for path in staged.iterdir():
+        if path.is_dir() and path.name != keep:
+            shutil.rmtree(path)
+        elif not path.is_dir():
+            path.unlink()
+
+
 def publish(staged: Path, out: Path) -> None:
     """Rename a staged folder to its final name, so that it is visible as a whole or not at all.
 

@@ -17,7 +17,7 @@ from hazardmill.release.build.archive import Archives
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, tally
 from hazardmill.release.build.household_config import HOUSEHOLD_CREDIT
 from hazardmill.release.build.llm_provenance import prices_of
-from hazardmill.release.build.options import WAIVABLE, WAIVER, Options
+from hazardmill.release.build.options import LEAVABLE, WAIVABLE, WAIVER, Options
 from hazardmill.release.build.rows_hazard_tasks import hazard_task_row
 from hazardmill.release.build.rows_household_tasks import household_task_row
 from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
@@ -205,11 +205,13 @@ class ReleaseWriter:
         if stopping:
             waivable = all(result.name in WAIVABLE for result in stopping)
             waiver = f", or release it all the same with --waive {WAIVER}" if waivable else ""
+            leavable = [result.name for result in stopping if result.name in LEAVABLE]
+            leaving = f" with {' '.join(f'--leave-out {name}' for name in leavable)}" if leavable else ""
             raise ReleaseRefused(
                 f"the release is refused by {', '.join(result.name for result in stopping)}",
                 findings=tuple(line for result in stopping for line in result.in_words),
                 summary=tuple(line for result in stopping for line in result.summary),
-                remedy=f"fix what is listed, or leave it out{waiver}; nothing was written",
+                remedy=f"fix what is listed, or leave it out{leaving}{waiver}; nothing was written",
             )
         if self.problems:
             shown = "; ".join(self.problems[:_SHOWN])
@@ -290,6 +292,7 @@ class ReleaseWriter:
             waived={result.name: result.waived for result in results if result.waived is not None},
             thresholds=options.thresholds.non_default,
             left_out=left_out,
+            left_out_by_gates={result.name: len(result.left_out_tasks) for result in results if result.left_out},
             funnel={**gathered.funnel, "released": len(candidates)},
             counts=counts,
             prompts=gathered.calls.prompts(records),

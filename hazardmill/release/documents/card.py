@@ -21,6 +21,7 @@ from hazardmill.release.documents.citation import bibtex
 from hazardmill.release.documents.figures import address, part_of, steps
 from hazardmill.release.documents.licences import LICENSES, OTHER, credits_of, hub_identifiers
 from hazardmill.release.documents.markdown import Ready, block, render, table, words
+from hazardmill.release.gates.gates import LEFT_OUT_BECAUSE
 from hazardmill.report.wording import reason
 from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.html import write_text
@@ -169,9 +170,7 @@ def _text(facts: Facts) -> str:
         example=facts.example,
         figures=[{"alt": it.alt, "address": address(it), "note": it.note} for it in facts.figures],
         funnel=_funnel(facts),
-        left_out=table(("Why", "Tasks"), [(reason(why), count(n)) for why, n in manifest.left_out.items()])
-        if manifest.left_out
-        else None,
+        left_out=_left_out(manifest),
         natural=_natural(facts),
         gates=[
             {"name": each.name, "says": each.says, "looked": each.looked, "verdict": each.verdict}
@@ -209,6 +208,14 @@ def _items(number: int, manifest: ReleaseManifest, which: str = "") -> str:
     """Render a number of things such as are in the release: ``6 settled tasks or scenarios``."""
     noun = _item(manifest) if number == 1 else manifest.kinds_from_records.replace(" and ", " or ")
     return f"{count(number)} {which}{noun}"
+
+
+def _left_out(manifest: ReleaseManifest) -> Ready | None:
+    """Return a table of the reasons why tasks were left out; None if none was."""
+    rows = [(words(reason(why)), count(number)) for why, number in manifest.left_out.items()]
+    for gate, number in manifest.left_out_by_gates.items():
+        rows.append((Ready(f"refused by the gate `{gate}`: {LEFT_OUT_BECAUSE[gate]}"), count(number)))
+    return table(("Why", "Tasks"), rows) if rows else None
 
 
 def _natural(facts: Facts) -> str:

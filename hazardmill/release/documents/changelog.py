@@ -13,6 +13,8 @@ from hazardmill.release.diff.load import ComparedRelease, open_side
 from hazardmill.release.diff.render import change, in_order, render_value, title
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.markdown import Ready, table, words
+from hazardmill.release.gates.gates import LEFT_OUT_BECAUSE
+from hazardmill.release.manifest import ReleaseManifest
 from hazardmill.reporting.html import write_text
 
 CHANGELOG: Final = "CHANGELOG.md"
@@ -57,7 +59,7 @@ def changelog(folder: Path, facts: Facts) -> str:
     date = f" ({manifest.date.isoformat()})" if manifest.date else ""
     head = f"## {words(manifest.version)}{date}\n"
     if facts.parent is None:
-        first = f"First release: {manifest.contents}."
+        first = "\n\n".join([f"First release: {manifest.contents}.", *_left_out(manifest)])
         return f"{_HEAD}\n{head}\n{first}\n"
     parent = open_side(facts.parent)
     diff = compare(parent, ComparedRelease(folder, manifest))
@@ -67,7 +69,7 @@ def changelog(folder: Path, facts: Facts) -> str:
             findings=tuple(f"version: {each.message} [{each.remedy}]" for each in diff.findings),
             remedy="give it a higher version, as listed; nothing was written",
         )
-    return f"{_HEAD}\n{head}\n" + "\n\n".join(_paragraphs(diff)) + f"\n\n{_earlier(parent)}"
+    return f"{_HEAD}\n{head}\n" + "\n\n".join([*_paragraphs(diff), *_left_out(manifest)]) + f"\n\n{_earlier(parent)}"
 
 
 def _paragraphs(diff: Diff) -> Iterator[str]:
@@ -93,6 +95,11 @@ def _paragraphs(diff: Diff) -> Iterator[str]:
     ]
     if rows:
         yield table(("Tasks by", diff.old.version, diff.new.version, "Change"), rows)
+
+
+def _left_out(manifest: ReleaseManifest) -> Iterator[str]:
+    for gate, number in manifest.left_out_by_gates.items():
+        yield f"Left out by the gate `{gate}`, as {LEFT_OUT_BECAUSE[gate]}: {number:,}."
 
 
 def _list_entries(head: str, entries: Sequence[Ready]) -> Iterator[str]:

@@ -40,7 +40,7 @@ class DuplicateIndex:
             first, *others = sorted(task_ids)
             for task_id in others:
                 repeated.add(task_id)
-                tally.add(task_id, f"it has the same document as {first}", _ONE_OF_THEM, "same document")
+                tally.add(task_id, f"it has the same document as {first}", _ONE_OF_THEM, "same document", True)
         for texts in self._texts.values():
             for task_id, twin, likeness in _near(texts):
                 if task_id not in repeated:
@@ -49,6 +49,7 @@ class DuplicateIndex:
                         f"it is {twin} under other names and in nearly the same words (Rouge-L {likeness:.2f})",
                         _ONE_OF_THEM,
                         "same structure",
+                        True,
                     )
 
 
@@ -101,7 +102,7 @@ class StructureIndex:
             for task_id in others:
                 if tasks[task_id] != tasks[first]:
                     there = f"{first}, which has the same structure, is in {tasks[first]}"
-                    tally.add(task_id, f"it is in {tasks[task_id]}; {there}", _SPLIT_ANEW, "same structure")
+                    tally.add(task_id, f"it is in {tasks[task_id]}; {there}", _SPLIT_ANEW, "same structure", True)
         # Under other names, such a document may just get a structure id: so it must be in the split of every task that
         # may have the same structure.
         for task_id, outline, split in self._untold:
@@ -109,4 +110,4 @@ class StructureIndex:
             if elsewhere:
                 first, other = min((first, other) for other, first in elsewhere.items())
                 there = f"{first}, which may have the same structure (it is too regular to decide), is in {other}"
-                tally.add(task_id, f"it is in {split}; {there}", _LEAVE_OUT, "perhaps the same structure")
+                tally.add(task_id, f"it is in {split}; {there}", _LEAVE_OUT, "perhaps the same structure", True)

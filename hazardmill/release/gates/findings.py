@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -17,11 +17,13 @@ class GateProblem(NamedTuple):
         message: What is wrong.
         remedy: What to do about it.
         kind: What findings for the same reason have in common; None if that is the message.
+        compares: Whether the reason is another task, so that it may vanish with that one.
     """
 
     message: str
     remedy: str
     kind: str | None = None
+    compares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,14 @@ class GateFinding:
         message: What is wrong.
         remedy: What to do about it.
         kind: What findings for the same reason have in common; None if that is the message.
+        compares: Whether the reason is another task, so that it may vanish with that one.
     """
 
     task_id: str | None
     message: str
     remedy: str
     kind: str | None = None
+    compares: bool = False
 
     @property
     def in_words(self) -> str:
@@ -66,6 +70,8 @@ class GateResult:
     findings: tuple[GateFinding, ...]
     waived: str | None = None
     not_judged: tuple[str, ...] = ()
+    left_out: tuple[GateFinding, ...] = ()
+    """Findings about tasks that were left out of the release because of this gate, before it looked again."""
 
     @property
     def passed(self) -> bool:
@@ -90,10 +96,23 @@ class GateResult:
     @property
     def summary(self) -> tuple[str, ...]:
         """One line per reason, with the number of tasks that it holds for and the first of them."""
+        return tuple(f"{self.name}: {line}" for line in self._summarize_all(self.findings))
+
+    @property
+    def left_out_summary(self) -> tuple[str, ...]:
+        """The same for the tasks that were left out, without the name of the gate."""
+        return tuple(self._summarize_all(self.left_out))
+
+    @property
+    def left_out_tasks(self) -> tuple[str, ...]:
+        """Ids of the tasks that were left out because of this gate, sorted."""
+        return tuple(sorted({finding.task_id for finding in self.left_out if finding.task_id is not None}))
+
+    def _summarize_all(self, findings: Sequence[GateFinding]) -> Iterator[str]:
         by_kind: dict[str, list[GateFinding]] = {}
-        for finding in self.findings:
+        for finding in findings:
             by_kind.setdefault(finding.kind or finding.message, []).append(finding)
-        return tuple(f"{self.name}: {self._summarize(alike)}" for alike in by_kind.values())
+        yield from map(self._summarize, by_kind.values())
 
     def _summarize(self, alike: Sequence[GateFinding]) -> str:
         first = alike[0]
@@ -104,14 +123,21 @@ class GateResult:
             return first.in_words + more
         differ = any(finding.message != first.message for finding in alike)
         of = f"for {names[0]}" if differ else "each"
-        told = f"{len(names):,} of {self.looked:,}; first: {', '.join(names[:NAMED])}"
+        looked = self.looked + len(self.left_out_tasks)
+        told = f"{len(names):,} of {looked:,}; first: {', '.join(names[:NAMED])}"
         return f"{told}; {of}: {first.message} [{first.remedy}]"
 
     @property
     def verdict(self) -> str:
         """One line: whether it passed, and what was not judged."""
         waived = f"waived: {self.waived}; " if self.waived else ""
-        said = "passed" if self.passed else f"{waived}{self.found:,} {'finding' if self.found == 1 else 'findings'}"
+        left = len(self.left_out_tasks)
+        without = f" without {left:,} left out by it" if left else ""
+        said = (
+            f"passed{without}"
+            if self.passed
+            else f"{waived}{self.found:,} {'finding' if self.found == 1 else 'findings'}"
+        )
         return f"{said}; not judged: {'; '.join(self.not_judged)}" if self.not_judged else said
 
 
@@ -137,7 +163,9 @@ class FindingTally:
         """Note a figure that cannot be judged; it does not stop a release."""
         self._not_judged.append(message)
 
-    def add(self, task_id: str | None, message: str, remedy: str, kind: str | None = None) -> None:
+    def add(
+        self, task_id: str | None, message: str, remedy: str, kind: str | None = None, compares: bool = False
+    ) -> None:
         """Add a finding; ``task_id`` is None if it is about all tasks together.
 
         Args:
@@ -145,10 +173,11 @@ class FindingTally:
             message: What is wrong.
             remedy: What to do about it.
             kind: What findings for the same reason have in common, where their messages differ.
+            compares: Whether the reason is another task.
         """
         # Many tasks have the same finding: its texts are kept once.
         message, remedy = (self._texts.setdefault(text, text) for text in (message, remedy))
-        self._findings.append(GateFinding(task_id, message, remedy, kind))
+        self._findings.append(GateFinding(task_id, message, remedy, kind, compares))
 
     def result(self, waived: str | None = None) -> GateResult:
         """Return the result so far: the gate passes if there are no findings."""

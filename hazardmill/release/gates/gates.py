@@ -6,7 +6,7 @@ order.
 
     findings.py   the result of a gate         eligibility.py  who answered, licence and credit, review
     proofs.py     each task on its own         duplicates.py   tasks compared with one another
-    pii.py        personal data in texts
+    pii.py        personal data in texts       leaving_out.py  dropping what gates refuse
 """
 
 from __future__ import annotations
@@ -61,6 +61,21 @@ SAYS: Final[Mapping[str, str]] = {
 
 GATES: Final = tuple(SAYS)
 """The gates, in the order in which they are reported."""
+
+LEFT_OUT_BECAUSE: Final[Mapping[str, str]] = {
+    "revalidation": "they do not follow from their documents",
+    "offline": "no known language model wrote them",
+    "local_model": "models at private addresses answered for them",
+    "licence": "they lack the licence of their source",
+    "attribution": "they lack the credit line that their licence requires",
+    "duplicates": "they repeat other tasks",
+    "leaked_names": "their names give the danger away",
+    "personal_data": "their texts have what looks like personal data",
+    "review": "reviewers have not settled them",
+    "split_leak": "tasks of their structure are in another split",
+    "household": "their files or proofs are faulty",
+}
+"""Gate that may leave out tasks to why it does so."""
 
 NOBODY: Final = "no task was reviewed, which the policy none allows"
 """What the gate ``review`` requires under the policy ``none``."""

@@ -71,7 +71,7 @@ def examine_household_tasks(
         first = files.setdefault(found.document_hash or path.name, path.name)
         if first != path.name:
             problem = GateProblem(
-                f"its compiled document is that of {first}", "delete one of the two files", "same document"
+                f"its compiled document is that of {first}", "delete one of the two files", "same document", True
             )
             found = ExaminedHouseholdTask(path.name, task, problems=(*found.problems, problem))
         yield found
