@@ -1,12 +1,16 @@
-"""What gates are shown in tests: tasks of a run, to be changed, and the rows of changed tasks."""
+"""What gates are shown in tests: tasks of a run, to be changed, rows of changed tasks; and all texts of a release."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import tarfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
@@ -175,3 +179,20 @@ def other_words(row: Row) -> Row:
     words = {"changing_cause": [" ".join(f"word{n}" for n in range(200))]}
     danger = Danger.model_validate({**json.loads(row["danger"]), **words})
     return {**row, "danger": canonical_json(danger.model_dump(mode="json"))}
+
+
+def texts_of(folder: Path) -> Iterator[str]:
+    """All text of a release: of its files, of every cell, and of the members of its archives."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".parquet":
+            yield json.dumps(pq.read_table(path).to_pylist(), ensure_ascii=False)
+        elif path.name.endswith(".tar.zst"):
+            with (
+                pa.CompressedInputStream(pa.OSFile(str(path)), "zstd") as stream,
+                tarfile.open(fileobj=stream, mode="r|") as archive,
+            ):
+                for member in archive:
+                    content = archive.extractfile(member)
+                    yield member.name + ("" if content is None else content.read().decode())
+        elif path.is_file():
+            yield path.read_text(encoding="utf-8")

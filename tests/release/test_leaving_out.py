@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from factories.release_store import rewritten
 from pydantic import ValidationError
@@ -27,28 +23,12 @@ from hazardmill.release.read.exports import FORMATS, export
 from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
 
+from .shown import texts_of
 from .test_build import files_of, left_beside
 
 Row = dict[str, Any]
 
 TELEPHONE = "555-867-5309"
-
-
-def texts_of(folder: Path) -> Iterator[str]:
-    """All text of a release: of its files, of every cell, and of the members of its archives."""
-    for path in sorted(folder.rglob("*")):
-        if path.suffix == ".parquet":
-            yield json.dumps(pq.read_table(path).to_pylist(), ensure_ascii=False)
-        elif path.name.endswith(".tar.zst"):
-            with (
-                pa.CompressedInputStream(pa.OSFile(str(path)), "zstd") as stream,
-                tarfile.open(fileobj=stream, mode="r|") as archive,
-            ):
-                for member in archive:
-                    content = archive.extractfile(member)
-                    yield member.name + ("" if content is None else content.read().decode())
-        elif path.is_file():
-            yield path.read_text(encoding="utf-8")
 
 
 def with_telephone(store: Store, path: Path, *places: int) -> tuple[Store, list[Row]]:
