@@ -88,6 +88,15 @@ def test_the_front_matter_is_what_the_hub_reads(tmp_path: Path) -> None:
         {"config_name": "plans", "data_files": [{"split": "train", "path": "data/plans/train.parquet"}]},
         {"config_name": "tasks_by_sa", "data_files": [{"split": "train", "path": "data/tasks_by_sa/train.parquet"}]},
     ]
+    infos = {info["config_name"]: info for info in data.to_dict()["dataset_info"]}
+    assert {name: [(it["name"], it["num_examples"]) for it in info["splits"]] for name, info in infos.items()} == {
+        "tasks": [("train", 2), ("test", 1)],
+        "plans": [("train", 1)],
+        "tasks_by_sa": [("train", 1)],
+    }
+    assert [feature["name"] for feature in infos["plans"]["features"]] == CONFIGS["plans"].schema.names
+    # What is not known is left out: no file says how much memory its rows take.
+    assert infos["tasks"]["download_size"] > 0 and "dataset_size" not in infos["tasks"]
 
 
 def test_a_reviewed_release_of_scenarios_alone_loads_scenarios_by_default(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from huggingface_hub import DatasetCard
 
 from hazardmill.release.build.configs import SPLITS
 from hazardmill.release.manifest import read_manifest
@@ -25,7 +26,13 @@ loaded = {}
 for config in json.loads(sys.argv[2]):
     splits = datasets.load_dataset(sys.argv[1], config)
     loaded[str(config)] = {
-        split: {"columns": rows.column_names, "rows": rows.to_list()} for split, rows in splits.items()
+        split: {
+            "columns": rows.column_names,
+            "rows": rows.to_list(),
+            "features": rows.features._to_yaml_list(),
+            "bytes": rows.info.splits[split].num_bytes,
+        }
+        for split, rows in splits.items()
     }
 print(json.dumps(loaded))
 """
@@ -81,7 +88,23 @@ def test_columns_and_rows_are_those_of_the_files(loaded, built):
     for config, counts in read_manifest(built).counts.items():
         for split in counts:
             rows = pq.read_table(built / "data" / config / f"{split}.parquet").to_pylist()
-            assert loaded[config][split] == {"columns": list(rows[0]), "rows": rows}
+            found = loaded[config][split]
+            assert (found["columns"], found["rows"]) == (list(rows[0]), rows)
+
+
+def test_features_and_sizes_are_those_that_the_card_gives(loaded, built):
+    infos = {info["config_name"]: info for info in DatasetCard.load(built / "README.md").data.to_dict()["dataset_info"]}
+    files, counts = read_manifest(built).files, read_manifest(built).counts
+    assert list(infos) == [config["config_name"] for config in DatasetCard.load(built / "README.md").data.configs]
+    for config, info in infos.items():
+        assert {split["name"]: split["num_examples"] for split in info["splits"]} == counts[config]
+        for split in info["splits"]:
+            found = loaded[config][split["name"]]
+            assert info["features"] == found["features"]
+            # A column that may be null, and never is, has a mask once it was read: one bit per row.
+            assert split["num_bytes"] == pytest.approx(found["bytes"], rel=0.002)
+        assert info["dataset_size"] == sum(split["num_bytes"] for split in info["splits"])
+        assert info["download_size"] == sum(files[f"data/{config}/{split}.parquet"].bytes for split in counts[config])
 
 
 def test_load_release_gives_the_tasks_of_datasets_in_the_same_order(loaded, built):

@@ -59,6 +59,7 @@ class Tables:
         self._waiting: dict[tuple[str, str], list[Row]] = defaultdict(list)
         self._writers: dict[tuple[str, str], pq.ParquetWriter] = {}
         self._rows: Counter[tuple[str, str]] = Counter()
+        self._bytes: Counter[tuple[str, str]] = Counter()
 
     def add(self, base: str, split: str, row: Row) -> None:
         """Add a row to a config.
@@ -99,10 +100,12 @@ class Tables:
     @property
     def counts(self) -> dict[str, dict[str, int]]:
         """Number of rows written, by config and split; without those that have none."""
-        found: dict[str, dict[str, int]] = {}
-        for config, split in sorted(self._rows, key=lambda place: (place[0], SPLITS.index(place[1]))):
-            found.setdefault(config, {})[split] = self._rows[config, split]
-        return found
+        return _by_config(self._rows)
+
+    @property
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """Size in memory of the rows written, in bytes, by config and split."""
+        return _by_config(self._bytes)
 
     def _write(self, base: str, place: tuple[str, str]) -> None:
         waiting = self._waiting.pop(place, [])
@@ -125,6 +128,14 @@ class Tables:
         except pa.ArrowException as error:
             raise HazardmillError(f"rows of {place[0]} do not fit its columns: {error}") from error
         self._rows[place] += len(waiting)
+        self._bytes[place] += data.nbytes
+
+
+def _by_config(numbers: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for config, split in sorted(numbers, key=lambda place: (place[0], SPLITS.index(place[1]))):
+        found.setdefault(config, {})[split] = numbers[config, split]
+    return found
 
 
 def _path(config: str, split: str) -> str:

@@ -248,7 +248,7 @@ class ReleaseWriter:
         manifest = self._manifest({**files, **archives}, counts, results, parent)
         return Facts(
             manifest=manifest,
-            configs=describe(counts),
+            configs=describe(counts, self.tables.sizes),
             tasks=tuple(self.tasks),
             scenarios=tuple(self.scenarios),
             hazard_tasks=tuple(self.hazard_tasks),

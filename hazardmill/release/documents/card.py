@@ -18,6 +18,7 @@ from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of, 
 from hazardmill.release.documents.card_context import ConfigFact, Facts
 from hazardmill.release.documents.card_household import EXEMPT, household_table, shortest_in_words
 from hazardmill.release.documents.citation import bibtex
+from hazardmill.release.documents.dataset_info import dataset_info
 from hazardmill.release.documents.figures import address, part_of, steps
 from hazardmill.release.documents.licences import LICENSES, OTHER, credits_of, hub_identifiers
 from hazardmill.release.documents.markdown import Ready, block, render, table, words
@@ -78,7 +79,7 @@ def card(facts: Facts) -> str:
 
 
 def front_matter(facts: Facts) -> dict[str, Any]:
-    """Return the front matter that hubs and ``datasets`` read: licences, language, size, and the files of each config.
+    """Return the front matter that hubs and ``datasets`` read: licences, language, size, and what each config holds.
 
     The keys are those of the hub's specification of dataset cards. One config is marked as the default: ``tasks`` or,
     if that has no rows, the first one.
@@ -102,6 +103,7 @@ def front_matter(facts: Facts) -> dict[str, Any]:
         ],
         "tags": list(TAGS),
         "configs": [_config(config, _default(facts) == config.name) for config in facts.configs],
+        "dataset_info": [dataset_info(config, manifest.files) for config in facts.configs],
     }
     return value
 

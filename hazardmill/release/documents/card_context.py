@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
@@ -107,6 +107,7 @@ class ConfigFact:
         columns: Its columns.
         rows: Split to number of rows; splits without rows are left out.
         share_alike: Whether its rows are share-alike.
+        sizes: Split to the size of its rows in memory, in bytes, as Arrow counts it; empty if it is not known.
     """
 
     name: str
@@ -114,6 +115,7 @@ class ConfigFact:
     columns: tuple[ColumnFact, ...]
     rows: Mapping[str, int]
     share_alike: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -227,19 +229,23 @@ def household_task_fact(row: Mapping[str, Any]) -> HouseholdTaskFact:
     )
 
 
-def describe(counts: Mapping[str, Mapping[str, int]]) -> tuple[ConfigFact, ...]:
+def describe(
+    counts: Mapping[str, Mapping[str, int]], sizes: Mapping[str, Mapping[str, int]] | None = None
+) -> tuple[ConfigFact, ...]:
     """Return a description of each config that has rows; share-alike ones come last.
 
     Args:
         counts: Config to split to number of rows, as in the manifest.
+        sizes: Config to split to size in memory, in bytes; None if it is not known.
     """
+    sizes = sizes or {}
 
     def facts(ending: str) -> Iterable[ConfigFact]:
         for base, config in CONFIGS.items():
             name = base + ending
             if rows := {split: counts[name][split] for split in SPLITS if counts.get(name, {}).get(split)}:
                 columns = tuple(ColumnFact(c.name, str(c.type), c.doc, c.unit) for c in config.columns)
-                yield ConfigFact(name, config.doc, columns, rows, share_alike=bool(ending))
+                yield ConfigFact(name, config.doc, columns, rows, bool(ending), sizes.get(name, {}))
 
     return (*facts(""), *facts(BY_SA))
 
