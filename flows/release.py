@@ -24,6 +24,7 @@ from hazardmill.release.build.options import Options
 from hazardmill.release.hub.folder import read_folder
 from hazardmill.release.hub.push import PushSummary, push
 from hazardmill.release.manifest import ReleaseManifest
+from hazardmill.settings import load_settings
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
@@ -97,13 +98,15 @@ async def release(
     If gates refuse it, nobody is asked and the flow fails; it also fails if nobody answers.
 
     Args:
-        options: Options of the release: `{"version": "1.0.0"}` at least.
+        options: Options of the release: `{"version": "1.0.0"}` at least. Authors and DOI that they lack are those of
+            the worker's settings.
         repo: Where to push it, `ORG/NAME`; created as private if missing. The token is the worker's `HF_TOKEN`.
         store: Folder of the store; null is that of the worker's settings.
         folder: Folder of the review, on the worker's machine.
         out: Folder to build in; null is `releases/<name>-<version>`. An existing release is not built again.
         wait_hours: How long to wait for the form.
     """
+    options = options.fill_from_settings(load_settings())
     place = out or Path("releases") / f"{options.name}-{options.version}"
     try:
         manifest = await build_release(store, folder, options, place)

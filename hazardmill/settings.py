@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from hazardmill.authors import Author, Doi
 from hazardmill.errors import SettingsError
 from hazardmill.files import FileKind, kind_of
 from hazardmill.run_options import AccessOptions, GenerationOptions, ModelOptions, RunOption, deadline_for
@@ -40,7 +42,7 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        # The only list, of fallback models, is split at commas instead of being JSON.
+        # The list of fallback models is split at commas instead of being JSON; that of authors is read below.
         enable_decoding=False,
         yaml_file=SETTINGS_FILE,
         extra="forbid",
@@ -65,6 +67,22 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
         ),
         RunOption(unset="pages name the path of the report"),
     ] = None
+    authors: Annotated[
+        tuple[Author, ...],
+        Field(description="Authors of a release, each with `name`, `affiliation` and `orcid`: see below."),
+        RunOption(unset="the hazardmill developers"),
+    ] = ()
+    doi: Annotated[Doi | None, Field(description="DOI of a release."), RunOption(unset="none")] = None
+
+    @field_validator("authors", mode="before")
+    @classmethod
+    def _read_json(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(f'write authors as a JSON list, such as [{{"name": "Doe, Jane"}}]: {error}') from error
 
     @field_validator("fallback_models", mode="before")
     @classmethod
@@ -125,7 +143,7 @@ def load_settings() -> Settings:
         variable = f"{PREFIX}{name.partition('.')[0].upper()}"
         in_environment = any(key.upper() == variable for key in os.environ)
         raise SettingsError(
-            f"{variable if in_environment else name}: {first['msg']}",
+            f"{variable if in_environment else name}: {first['msg'].removeprefix('Value error, ')}",
             file=None if in_environment else SETTINGS_FILE,
             remedy=f"correct or unset {variable}" if in_environment else f"correct {name} in {SETTINGS_FILE}",
         ) from error

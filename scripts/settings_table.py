@@ -19,8 +19,14 @@ HEAD: Final = (
     "| --- | --- | --- | --- | --- |",
 )
 
-_ELSEWHERE: Final = {"dask_address": "(of `flows/check.py`)", "pages_url": "(of `flows/publish.py`)"}
-"""Settings that are no options of a run, with what reads them."""
+
+ELSEWHERE: Final = {
+    "dask_address": "(of `flows/check.py`)",
+    "pages_url": "(of `flows/publish.py`)",
+    "authors": "(of `release build`)",
+    "doi": "`--doi` of `release build`",
+}
+"""Settings that no option of ``run generate`` goes with."""
 
 
 def main() -> None:
@@ -39,7 +45,7 @@ def renew_settings(page: str) -> str:
 
 def render_setting(name: str, field: FieldInfo, option: RunOption) -> str:
     """Return the row of a setting; the store comes first."""
-    flag = _ELSEWHERE.get(name) or f"`{option.flag_of(name)}`"
+    flag = ELSEWHERE.get(name, f"`{option.flag_of(name)}`")
     return f"| `{name}` | `{PREFIX}{name.upper()}` | {flag} | {describe_default(field, option)} | {field.description} |"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hazardmill.authors import Author
 from hazardmill.cli.main import TRACEBACK_VARIABLE
 from hazardmill.errors import SettingsError
 from hazardmill.resources import SOURCES_VARIABLE
@@ -73,6 +74,35 @@ def test_settings_fill_in_what_was_not_given_and_a_deadline_makes_room_for_longe
     longer = {**given, "attempt_timeout": 100.0}
     assert load_settings().fill(longer) == {"concurrency": 3, "deadline_s": 200, "attempt_timeout": 100}
     assert load_settings().fill({**longer, "deadline_s": 5.0})["deadline_s"] == 5
+
+
+ORCID = "0000-0002-1825-0097"
+
+
+def test_authors_and_doi_come_from_the_file_or_as_json_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (load_settings().authors, load_settings().doi) == ((), None)
+    write(
+        f"authors:\n  - name: Doe, Jane\n    affiliation: A University\n    orcid: {ORCID}\n  - name: The Group\n"
+        "doi: https://doi.org/10.5281/zenodo.1234567\n"
+    )
+    settings = load_settings()
+    person = Author(name="Doe, Jane", affiliation="A University", orcid=ORCID)
+    assert settings.authors == (person, Author(name="The Group"))
+    assert settings.doi == "10.5281/zenodo.1234567"
+    monkeypatch.setenv("HAZARDMILL_AUTHORS", '[{"name": "Roe, Richard"}]')
+    assert load_settings().authors == (Author(name="Roe, Richard"),)
+
+
+def test_a_wrong_author_or_doi_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(f"authors:\n  - name: Doe, Jane\n  - name: Roe, Richard\n    orcid: {ORCID[:-1]}8\n")
+    with pytest.raises(SettingsError, match=r"authors\.1\.orcid: 0000-0002-1825-0098 is not an ORCID iD") as caught:
+        load_settings()
+    assert caught.value.file == SETTINGS_FILE
+    for variable, value in (("HAZARDMILL_DOI", "zenodo"), ("HAZARDMILL_AUTHORS", "Jane Doe")):
+        monkeypatch.setenv("HAZARDMILL_AUTHORS", "[]")
+        monkeypatch.setenv(variable, value)
+        with pytest.raises(SettingsError, match=f"{variable}: (a DOI is written as|write authors as a JSON list)"):
+            load_settings()
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])

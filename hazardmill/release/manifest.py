@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
+from hazardmill.authors import Author
 from hazardmill.errors import InputError
 from hazardmill.files import open_regular, read_regular
 from hazardmill.records import FrozenModel
@@ -167,6 +168,10 @@ class ReleaseManifest(FrozenModel):
     hazardmill_version: str
     policy: Literal["any-reject", "majority", "adjudicated", "none"]
     seed: int
+    authors: tuple[Author, ...] = ()
+    """Authors in the order of the citation; empty if none was named."""
+    doi: str | None = None
+    """DOI, such as ``10.5281/zenodo.1234567``; None if none was given."""
     tasks: int
     """Number of released tasks, unavoidable ones included."""
     scenarios: int = 0

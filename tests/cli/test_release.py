@@ -64,6 +64,19 @@ def test_what_a_gate_leaves_out_is_told_with_ids(hazardmill: Hazardmill, model: 
     assert gate["name"] == "licence" and gate["passed"] and gate["left_out"][0].startswith(f"{first}: ")
 
 
+def test_authors_of_the_settings_and_a_doi_are_in_every_text(hazardmill: Hazardmill, model: Store) -> None:
+    person = "{name: 'Doe, Jane', orcid: 0000-0002-1825-0097}"
+    Path("hazardmill.yaml").write_text(f"authors: [{person}]\ndoi: 10.1234/all\n")
+    words = ("--version", "1.0.0", *NOBODY, "--store", model.path)
+    assert hazardmill("release", "build", *words, "--doi", "doi:10.1234/one", "--out", "r").code == 0
+    manifest = read_manifest(Path("r"))
+    assert (manifest.doi, [author.name for author in manifest.authors]) == ("10.1234/one", ["Doe, Jane"])
+    for name in ("CITATION.cff", "README.md", "croissant.json", ".zenodo.json", "manifest.json"):
+        text = Path("r", name).read_text()
+        assert "0000-0002-1825-0097" in text and "10.1234/one" in text and "10.1234/all" not in text, name
+    assert ".zenodo.json" in manifest.files
+
+
 def test_a_refusal_ends_with_1_and_lists_what_to_do(hazardmill: Hazardmill, offline: Store) -> None:
     words = ("release", "build", "--version", "1.0.0", *NOBODY, "--out", "r", "--store", offline.path)
     ended = hazardmill(*words)
@@ -97,6 +110,7 @@ def test_private_addresses_are_refused_unless_the_model_is_named(
     [
         (("--version", "1.0"), "--version: a version is X.Y.Z"),
         (("--version", "1.0.0", "--name", "A b"), "--name: a name has at most 62 lower-case letters"),
+        (("--version", "1.0.0", "--doi", "zenodo"), "--doi: a DOI is written as 10.5281/zenodo.1234567, not 'zenodo'"),
         (
             ("--version", "1.0.0", "--leave-out", "corpus"),
             "--leave-out: the gate 'corpus' speaks of the corpus as a whole",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from hazardmill.authors import Author
 from hazardmill.release.build.configs import CONFIGS
 from hazardmill.release.documents import figures
 from hazardmill.release.documents.card import card, front_matter, notice, write_card
@@ -309,6 +310,18 @@ def test_an_example_is_shown_with_both_plans_and_its_pddl(tmp_path: Path) -> Non
     assert "| Cause of the harm | The floor is wet. |" in told
     assert "(walk hall)" in told and "(dry floor) (walk hall)" in told
     assert "(define (problem hall))" in told
+
+
+def test_authors_and_doi_are_named_where_it_is_to_be_cited(tmp_path: Path) -> None:
+    person = Author(name="Doe, Jane", affiliation="A *new* University", orcid="0000-0002-1825-0097")
+    said = section(
+        card(facts(tmp_path, authors=(person, Author(name="The Lab")), doi="10.5281/zenodo.1234567")), "Citation"
+    )
+
+    orcid = "[0000-0002-1825-0097](https://orcid.org/0000-0002-1825-0097)"
+    assert rf"By Jane Doe (A \*new\* University, {orcid}); The Lab." in said
+    assert "DOI: <https://doi.org/10.5281/zenodo.1234567>" in said
+    assert "DOI" not in section(card(facts(tmp_path)), "Citation")
 
 
 def test_the_parent_is_named_and_the_changelog_pointed_to(tmp_path: Path) -> None:

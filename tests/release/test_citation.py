@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hazardmill.authors import Author
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.citation import bibtex, citation, write_citation
 from hazardmill.release.manifest import Attribution
@@ -64,6 +65,35 @@ def test_credit_lines_are_text_whatever_is_in_them(tmp_path: Path) -> None:
     one_line_of_text()
 
 
+PERSON = Author(name="van der Berg, Jan", affiliation="A & B University", orcid="0000-0002-1694-233X")
+AUTHORS = (PERSON, Author(name="Plato,"), Author(name="The Lab and Company"))
+DOI = "10.5281/zenodo.1234567"
+
+
+def test_authors_and_doi_are_named_if_they_were_given(tmp_path: Path) -> None:
+    written = yaml.safe_load(citation(facts(tmp_path, authors=AUTHORS, doi=DOI)))
+    assert written["authors"] == [
+        {
+            "family-names": "van der Berg",
+            "given-names": "Jan",
+            "affiliation": "A & B University",
+            "orcid": "https://orcid.org/0000-0002-1694-233X",
+        },
+        {"family-names": "Plato"},
+        {"name": "The Lab and Company"},
+    ]
+    assert written["doi"] == DOI
+    entry = bibtex(facts(tmp_path, authors=AUTHORS, doi=DOI))
+    assert "  author = {van der Berg, Jan and {Plato} and {The Lab and Company}},\n" in entry
+    assert f"  doi = {{{DOI}}},\n" in entry and entry.count("{") == entry.count("}")
+
+
+def test_without_authors_and_doi_nothing_is_made_up(tmp_path: Path) -> None:
+    written = yaml.safe_load(citation(facts(tmp_path)))
+    assert written["authors"] == [{"name": "The hazardmill developers"}] and "doi" not in written
+    assert "doi" not in bibtex(facts(tmp_path))
+
+
 @pytest.mark.full
 def test_cffconvert_finds_it_valid(tmp_path: Path) -> None:
     tool = Path(sys.prefix) / "cffconvert" / "bin" / "cffconvert"
@@ -73,7 +103,7 @@ def test_cffconvert_finds_it_valid(tmp_path: Path) -> None:
         Attribution(source=f"source-{place}", licence="MIT", attribution=text, tasks=1)
         for place, text in enumerate(HOSTILE)
     )
-    write_citation(tmp_path, facts(tmp_path, attributions=lines))
+    write_citation(tmp_path, facts(tmp_path, attributions=lines, authors=AUTHORS, doi=DOI))
 
     ended = subprocess.run([tool, "--validate"], cwd=tmp_path, capture_output=True, text=True, check=False)
 

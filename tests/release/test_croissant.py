@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from hazardmill.authors import Author
 from hazardmill.release.documents.croissant import croissant, write_croissant
 from hazardmill.release.manifest import read_manifest
 
@@ -79,6 +80,17 @@ def test_a_built_release_is_read_whole_by_mlcroissant(built: Path) -> None:
 def small(tmp_path: Path) -> Path:
     write_croissant(tmp_path, facts_of(miniature(tmp_path, "1.0.0", ROWS), ROWS))
     return tmp_path
+
+
+def test_authors_and_doi_are_read_by_mlcroissant(tmp_path: Path) -> None:
+    person = Author(name="Doe, Jane", affiliation="A University", orcid="0000-0002-1825-0097")
+    named = miniature(tmp_path, "1.0.0", ROWS, authors=(person, Author(name="The Lab")), doi="10.5281/zenodo.1234567")
+    write_croissant(tmp_path, facts_of(named, ROWS))
+
+    assert [each.name for each in loaded(tmp_path).metadata.creators] == ["Jane Doe", "The Lab"]
+    written = json.loads((tmp_path / "croissant.json").read_text())
+    assert written["identifier"] == "https://doi.org/10.5281/zenodo.1234567"
+    assert written["creator"][0]["identifier"] == "https://orcid.org/0000-0002-1825-0097"
 
 
 def test_an_unknown_stays_unknown(small: Path) -> None:

@@ -19,6 +19,7 @@ from hazardmill.errors import ReleaseRefused, UsageError
 from hazardmill.release.build.build import BuiltRelease
 from hazardmill.release.build.build import build as build_release
 from hazardmill.release.build.options import WAIVER, Options
+from hazardmill.settings import load_settings
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
@@ -87,6 +88,7 @@ _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
     metavar="DIR",
     help="Folder that `household generate` wrote: its tasks are proved anew and released too, without a review.",
 )
+@click.option("--doi", help="DOI of the release, such as 10.5281/zenodo.1234567 [default: the setting `doi`].")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes that validate tasks [default: one per processor].")
 @click.option(
     "--out",
@@ -110,6 +112,7 @@ def build(
     seed: int,
     parent: Path | None,
     household: Path | None,
+    doi: str | None,
     jobs: int | None,
     out: Path | None,
     folder: Path,
@@ -139,11 +142,13 @@ def build(
                 "seed": seed,
                 "parent": parent,
                 "household": household,
+                "doi": doi,
                 "jobs": jobs or os.cpu_count() or 1,
             }
         )
     except ValidationError as error:
         raise _usage(error) from None
+    options = options.fill_from_settings(load_settings())
     ticker = Ticker(quiet=as_json)
     place = out or Path("releases") / f"{name}-{version}"
     # Household tasks come from no store: there need not be one, unless it was named.

@@ -30,6 +30,7 @@ from hazardmill.release.documents.citation import write_citation
 from hazardmill.release.documents.croissant import write_croissant
 from hazardmill.release.documents.figures import write_figures
 from hazardmill.release.documents.licences import write_licences
+from hazardmill.release.documents.zenodo import write_zenodo
 from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
 from hazardmill.release.gates.household_proofs import ReadHouseholdTask, examine_household_tasks
@@ -277,7 +278,15 @@ def _of_documents(
 
 def _write_texts(folder: Path, facts: Facts) -> list[str]:
     """Write the card and the other texts, and return the names of their files."""
-    writers = (write_figures, write_card, write_croissant, write_citation, write_changelog, write_licences)
+    writers = (
+        write_figures,
+        write_card,
+        write_croissant,
+        write_citation,
+        write_zenodo,
+        write_changelog,
+        write_licences,
+    )
     return sorted({name for write in writers for name in write(folder, facts)})
 
 

@@ -8,8 +8,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
+from hazardmill.authors import Author, Doi
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.records import FrozenModel
+from hazardmill.settings import Settings
 
 ReleasePolicy = Literal["any-reject", "majority", "adjudicated", "none"]
 """A policy of the review, or ``none``: no review is needed, and the card says so."""
@@ -48,7 +50,8 @@ class Options(FrozenModel):
 
     Raises:
         ValidationError: A version is not ``X.Y.Z``, a name has other characters than small letters, digits and inner
-            hyphens, a gate that must not be waived is waived, or tasks are to be left out by a gate that names none.
+            hyphens, a gate that must not be waived is waived, tasks are to be left out by a gate that names none, or an
+            author or the DOI is not written as it should be.
     """
 
     version: str
@@ -72,10 +75,18 @@ class Options(FrozenModel):
     """Seed of the splits."""
     parent: Path | None = None
     """Folder of the release before this one."""
+    authors: tuple[Author, ...] = ()
+    """Authors of the release, in the order of the citation; if empty, the citation names the hazardmill developers."""
+    doi: Doi | None = None
+    """DOI of this version of the dataset, or of all its versions."""
     household: Path | None = None
     """Folder of household tasks to release, as ``household generate`` writes it; None for none."""
     jobs: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of worker processes that validate tasks."""
+
+    def fill_from_settings(self, settings: Settings) -> Options:
+        """Return these options with the authors and the DOI of the settings, where they name none."""
+        return self.model_copy(update={"authors": self.authors or settings.authors, "doi": self.doi or settings.doi})
 
     @field_validator("version")
     @classmethod

@@ -282,6 +282,8 @@ class ReleaseWriter:
             hazardmill_version=__version__,
             policy=options.policy,
             seed=options.seed,
+            authors=options.authors,
+            doi=options.doi,
             tasks=products["task"],
             scenarios=products["scenario"],
             hazard_tasks=products["hazard_task"],

@@ -14,10 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.authors import Author
 from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of, default_config
 from hazardmill.release.documents.card_context import ConfigFact, Facts
 from hazardmill.release.documents.card_household import EXEMPT, household_table, shortest_in_words
-from hazardmill.release.documents.citation import bibtex
+from hazardmill.release.documents.citation import bibtex, doi_address, orcid_address
 from hazardmill.release.documents.dataset_info import dataset_info
 from hazardmill.release.documents.figures import address, part_of, steps
 from hazardmill.release.documents.licences import LICENSES, OTHER, credits_of, hub_identifiers
@@ -197,8 +198,16 @@ def _text(facts: Facts) -> str:
         prices=_prices(facts),
         review=Ready("\n\n".join(_review(facts))),
         loading=_loading(facts),
+        authors=[_author(author) for author in manifest.authors],
+        doi=None if manifest.doi is None else Ready(f"<{doi_address(manifest.doi)}>"),
         bibtex=bibtex(facts),
     )
+
+
+def _author(author: Author) -> Ready:
+    orcid = None if author.orcid is None else Ready(f"[{author.orcid}]({orcid_address(author.orcid)})")
+    beside = ", ".join(words(each) for each in (author.affiliation, orcid) if each is not None)
+    return Ready(f"{words(author.spoken)} ({beside})" if beside else words(author.spoken))
 
 
 def _item(manifest: ReleaseManifest) -> str:

@@ -3,7 +3,7 @@
 After the data files are written, ``build`` collects a ``Facts`` and calls the following functions, each with the folder
 and the facts::
 
-    write_figures, write_card, write_croissant, write_citation, write_changelog, write_licences
+    write_figures, write_card, write_croissant, write_citation, write_zenodo, write_changelog, write_licences
 
 They are in the modules of these names, and return the paths of their files within the folder. Their output depends only
 on the facts (and for the changelog on the data files): the same facts give the same bytes.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from hazardmill.authors import Author
 from hazardmill.release.build.household_config import HOUSEHOLD_CREDIT
 from hazardmill.release.documents.card_context import Facts
 from hazardmill.release.documents.licences import licence_name
@@ -52,26 +54,62 @@ def citation(facts: Facts) -> str:
         "title": title(facts),
         "version": manifest.version,
         "abstract": abstract(facts),
-        "authors": [{"name": AUTHORS}],
+        "authors": [_cff_author(author) for author in manifest.authors] or [{"name": AUTHORS}],
         "keywords": list(KEYWORDS),
     }
+    if manifest.doi is not None:
+        value["doi"] = manifest.doi
     if manifest.date is not None:
         value["date-released"] = manifest.date.isoformat()
     # A list of licences would mean that a reader may choose one. Here each row has its own: LICENSES.md.
     names = [licence_name(licence).spdx for licence in manifest.licences]
     if len(names) == 1 and names[0] is not None:
         value["license"] = names[0]
-    sources: dict[str, set[str]] = defaultdict(set)
-    for each in manifest.attributions:
-        if each.source == HOUSEHOLD_CREDIT[0]:
-            continue  # It is what is cited, and no source of it.
-        sources[_line(each.attribution)].add(_line(each.source))
-    if sources:
+    if sources := source_credits(facts):
         value["references"] = [
             {"type": "data", "title": credit, "authors": [{"name": ", ".join(sorted(names))}]}
             for credit, names in sorted(sources.items())
         ]
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
+
+
+def source_credits(facts: Facts) -> dict[str, set[str]]:
+    """Return each credit line, on one line, with the names of the sources that it is owed to."""
+    sources: dict[str, set[str]] = defaultdict(set)
+    for each in facts.manifest.attributions:
+        if each.source == HOUSEHOLD_CREDIT[0]:
+            continue  # It is what is cited, and no source of it.
+        sources[_line(each.attribution)].add(_line(each.source))
+    return sources
+
+
+def orcid_address(orcid: str) -> str:
+    """Return the address of an ORCID iD."""
+    return f"https://orcid.org/{orcid}"
+
+
+def doi_address(doi: str) -> str:
+    """Return the address of a DOI."""
+    return f"https://doi.org/{doi}"
+
+
+def _cff_author(author: Author) -> dict[str, str]:
+    """Return an author as a person or an entity of the Citation File Format."""
+    if not author.is_person:
+        return {"name": author.name}
+    told = {
+        "family-names": author.family,
+        "given-names": author.given or None,
+        "affiliation": author.affiliation,
+        "orcid": None if author.orcid is None else orcid_address(author.orcid),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _bibtex_authors(authors: Sequence[Author]) -> str:
+    """Return authors as BibTeX has them: a group is in braces of its own, so that no part of it is taken for a name."""
+    names = [(_BIBTEX_SIGNS.sub(" ", author.name.removesuffix(",")), author.given) for author in authors]
+    return " and ".join(name if given else f"{{{name}}}" for name, given in names) or f"{{{AUTHORS}}}"
 
 
 def title(facts: Facts) -> str:
@@ -126,11 +164,13 @@ def bibtex(facts: Facts) -> str:
     """Render the BibTeX entry of the release."""
     manifest = facts.manifest
     year = "" if manifest.date is None else f"\n  year = {{{manifest.date.year}}},"
+    doi = "" if manifest.doi is None else f"\n  doi = {{{manifest.doi}}},"
     name = _BIBTEX_SIGNS.sub(" ", title(facts))
     key = re.sub(r"\W", "", manifest.name)
+    author = f"\n  author = {{{_bibtex_authors(manifest.authors)}}},"
     return (
-        f"@misc{{{key}_{manifest.version.replace('.', '_')},\n  title = {{{name}}},\n  author = {{{{{AUTHORS}}}}},"
-        f"{year}\n  note = {{Version {manifest.version}}}\n}}"
+        f"@misc{{{key}_{manifest.version.replace('.', '_')},\n  title = {{{name}}},{author}"
+        f"{year}{doi}\n  note = {{Version {manifest.version}}}\n}}"
     )
 
 

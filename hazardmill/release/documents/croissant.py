@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from hazardmill.authors import Author
 from hazardmill.release.build.configs import CONFIGS, base_of
 from hazardmill.release.documents.card_context import ColumnFact, ConfigFact, Facts
-from hazardmill.release.documents.citation import AUTHORS, KEYWORDS, abstract, bibtex
+from hazardmill.release.documents.citation import AUTHORS, KEYWORDS, abstract, bibtex, doi_address, orcid_address
 from hazardmill.release.documents.licences import licence_name
 from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import escape_in_json
@@ -104,7 +105,7 @@ def croissant(facts: Facts) -> dict[str, Any]:
         "description": abstract(facts),
         "version": manifest.version,
         "license": [licence_name(licence).address or licence for licence in sorted(manifest.licences)],
-        "creator": {"@type": "sc:Organization", "name": AUTHORS},
+        "creator": [_creator(author) for author in manifest.authors] or {"@type": "sc:Organization", "name": AUTHORS},
         "citeAs": bibtex(facts),
         "inLanguage": "en",
         "keywords": list(KEYWORDS),
@@ -112,8 +113,23 @@ def croissant(facts: Facts) -> dict[str, Any]:
         "distribution": [*_file_objects(facts), *map(_file_set, facts.configs)],
         "recordSet": [_record_set(config) for config in facts.configs],
     }
+    if manifest.doi is not None:
+        value["identifier"] = doi_address(manifest.doi)
     if manifest.date is not None:
         value["datePublished"] = manifest.date.isoformat()
+    return value
+
+
+def _creator(author: Author) -> dict[str, Any]:
+    if not author.is_person:
+        return {"@type": "sc:Organization", "name": author.name}
+    value: dict[str, Any] = {"@type": "sc:Person", "name": author.spoken, "familyName": author.family}
+    if author.given:
+        value["givenName"] = author.given
+    if author.affiliation is not None:
+        value["affiliation"] = {"@type": "sc:Organization", "name": author.affiliation}
+    if author.orcid is not None:
+        value["identifier"] = orcid_address(author.orcid)
     return value
 
 

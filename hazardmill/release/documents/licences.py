@@ -67,6 +67,11 @@ def licence_name(licence: str) -> LicenceName:
     return _KNOWN.get(licence, LicenceName(OTHER, None, None))
 
 
+def is_open(licence: str) -> bool:
+    """Check whether a licence is known to be open, or its name says that the work is in the public domain."""
+    return licence in _KNOWN or licence.lower().startswith("public domain")
+
+
 def hub_identifiers(facts: Facts) -> list[str]:
     """List the hub's identifiers of the licences of a release, the most frequent first."""
     counted: Counter[str] = Counter()
