@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 from flows.pages_links import PAGE_LINKS
 from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
 from hazardmill.release.build.build import build
+from hazardmill.release.build.configs import BY_SA, BY_SA_MEANS
 from hazardmill.release.build.options import Options
 from hazardmill.release.hub.folder import read_folder
 from hazardmill.release.hub.push import PushSummary, push
@@ -155,6 +156,8 @@ def in_words(manifest: ReleaseManifest, place: Path, repo: str) -> str:
     lines = [f"### {manifest.name} {manifest.version} for {repo}", "", told, ""]
     lines += [f"    waived: gate {gate}: {printable(reason)}\n" for gate, reason in manifest.waived.items()]
     lines += [f"    left out by gate {gate}: {count:,}\n" for gate, count in manifest.left_out_by_gates.items()]
+    if any(config.endswith(BY_SA) for config in manifest.counts):
+        lines += [f"`{BY_SA}`: {BY_SA_MEANS}.", ""]
     return "\n".join([*lines, "| config | split | rows |", "| --- | --- | ---: |", *rows])
 
 

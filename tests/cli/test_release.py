@@ -33,6 +33,8 @@ def test_a_release_is_built_and_told_of(hazardmill: Hazardmill, model: Store) ->
     assert "gate corpus waived: a few samples" in ended.out
     assert f"hazardmill 1.2.3, {tasks} tasks, manifest {manifest.sha256()}" in ended.out
     assert "plans_by_sa: " in ended.out and " train" in ended.out
+    told = ended.out.index("configs with _by_sa are share-alike, as in CC BY-SA")
+    assert told == ended.out.index("_by_sa") - len("configs with ") and ended.out.count("CC BY-SA") == 1
 
 
 def test_json_has_counts_and_every_gate(hazardmill: Hazardmill, model: Store) -> None:

@@ -196,6 +196,14 @@ def test_share_alike_rows_have_a_section_of_their_own(tmp_path: Path) -> None:
     assert "`tasks_by_sa`" in told
 
 
+def test_the_suffix_of_share_alike_configs_is_explained_before_it_is_used(tmp_path: Path) -> None:
+    said = text_of(card(facts(tmp_path)))
+    first = said.index("_by_sa")
+    assert said[first:].startswith("_by_sa` in the name of a config means share-alike, as in CC BY-SA: what is made")
+    free = {place: held for place, held in ROWS.items() if "by_sa" not in place[0]}
+    assert "_by_sa" not in text_of(card(facts(tmp_path / "free", free, licences={"MIT": 3})))
+
+
 def test_without_share_alike_rows_there_is_no_such_section(tmp_path: Path) -> None:
     rows = {("tasks", "train"): [task(1)]}
 

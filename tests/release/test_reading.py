@@ -99,6 +99,7 @@ def test_rows_of_any_config(release):
         (lambda release: release.tasks("dev"), "there is no split 'dev' \\[name one of: train, validation, test\\]"),
         (lambda release: release.rows("tasks", "dev"), "there is no split 'dev'"),
         (lambda release: release.rows("plans"), "no config 'plans' \\[name one of: preference_pairs, "),
+        (lambda release: release.rows("plans"), "unavoidable \\(_by_sa: share-alike, as in CC BY-SA: "),
         (lambda release: release.splits("../x"), "no config '../x'"),
         (
             lambda release: list(release.rows("tasks", columns=["task"])),

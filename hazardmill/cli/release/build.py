@@ -18,6 +18,7 @@ from hazardmill.cli.ticker import Ticker
 from hazardmill.errors import ReleaseRefused, UsageError
 from hazardmill.release.build.build import BuiltRelease
 from hazardmill.release.build.build import build as build_release
+from hazardmill.release.build.configs import BY_SA, BY_SA_MEANS
 from hazardmill.release.build.options import WAIVER, Options
 from hazardmill.settings import load_settings
 from hazardmill.store_access import open_store
@@ -228,7 +229,10 @@ def _print_built(built: BuiltRelease) -> None:
                 click.echo(printable(f"  {line}"))
         if gate.not_judged:
             click.echo(printable(f"gate {gate.name} did not judge: {'; '.join(gate.not_judged)}"))
+    share_alike = next((config for config in manifest.counts if config.endswith(BY_SA)), None)
     for config, splits in manifest.counts.items():
+        if config == share_alike:
+            click.echo(f"configs with {BY_SA} are {BY_SA_MEANS}:")
         told = ", ".join(f"{rows:,} {split}" for split, rows in splits.items())
         click.echo(f"{config}: {told}")
     for reason, count in manifest.left_out.items():

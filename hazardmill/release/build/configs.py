@@ -22,6 +22,9 @@ SHARE_ALIKE: Final = "CC-BY-SA-4.0"
 BY_SA: Final = "_by_sa"
 """Suffix of the name of a config whose rows are share-alike."""
 
+BY_SA_MEANS: Final = "share-alike, as in CC BY-SA: what is made of these rows may be passed on only under their licence"
+"""What the suffix means, for readers who see it for the first time."""
+
 SPLITS: Final = ("train", "validation", "test")
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.authors import Author
-from hazardmill.release.build.configs import CONFIGS, GROUPED, SPLITS, base_of, default_config
+from hazardmill.release.build.configs import BY_SA_MEANS, CONFIGS, GROUPED, SPLITS, base_of, default_config
 from hazardmill.release.documents.card_context import ConfigFact, Facts
 from hazardmill.release.documents.card_household import EXEMPT, household_table, shortest_in_words
 from hazardmill.release.documents.citation import bibtex, doi_address, orcid_address
@@ -191,6 +191,7 @@ def _text(facts: Facts) -> str:
         shortest=shortest_in_words(facts.household_tasks),
         exempt=EXEMPT,
         licence_table=_licences(facts),
+        by_sa_means=BY_SA_MEANS,
         share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
         model_table=_models(facts),
         prompt_table=_prompts(facts),

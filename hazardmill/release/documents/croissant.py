@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from hazardmill.authors import Author
-from hazardmill.release.build.configs import CONFIGS, base_of
+from hazardmill.release.build.configs import BY_SA_MEANS, CONFIGS, base_of
 from hazardmill.release.documents.card_context import ColumnFact, ConfigFact, Facts
 from hazardmill.release.documents.citation import AUTHORS, KEYWORDS, abstract, bibtex, doi_address, orcid_address
 from hazardmill.release.documents.licences import licence_name
@@ -193,7 +193,7 @@ def _record_set(config: ConfigFact) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": config.name,
         "name": config.name,
-        "description": config.doc,
+        "description": f"{config.doc} Its rows are {BY_SA_MEANS}." if config.share_alike else config.doc,
         "key": [{"@id": f"{config.name}/{column}"} for column in CONFIGS[base_of(config.name)].sort_by],
         "field": [_split(config), *(_field(config, column) for column in config.columns)],
     }

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from hazardmill.errors import ExtraMissing, HazardmillError, HubError, InputError, UnknownName, UsageError
 from hazardmill.household.task import HouseholdTask, parse_household_task
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
-from hazardmill.release.build.configs import BY_SA, ID_OF, SPLITS, TASK_ID
+from hazardmill.release.build.configs import BY_SA, BY_SA_MEANS, ID_OF, SPLITS, TASK_ID
 from hazardmill.release.hub.timeouts import give_up_on_silence
 from hazardmill.release.manifest import ReleaseManifest, read_manifest
 from hazardmill.release.read.integrity import REMEDY, damage
@@ -46,6 +46,10 @@ _WANTED: Final = ("manifest.json", "README.md", "data/*")
 
 def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None = None) -> Release:
     """Open a release in a folder or on a hub.
+
+    Rows whose licence is share-alike, as CC BY-SA is, are in configs of their own, whose names end in ``_by_sa``: what
+    is made of them may be passed on only under their licence. ``tasks()`` yields tasks of both kinds and marks these
+    (``share_alike``); ``tasks(by_sa=False)`` leaves them out.
 
     Args:
         path_or_repo: Folder of a release; or, if there is no such folder, ``ORG/NAME``, a dataset on a hub. A release
@@ -118,7 +122,7 @@ class Release:
         return self.manifest.version
 
     def configs(self) -> tuple[str, ...]:
-        """Return the names of its configs, sorted; each has rows."""
+        """Return the names of its configs, sorted; each has rows, share-alike ones if its name ends in ``_by_sa``."""
         return tuple(sorted(self.manifest.counts))
 
     def splits(self, config: str = "tasks") -> dict[str, int]:
@@ -128,10 +132,12 @@ class Release:
             InputError: The release has no such config.
         """
         if config not in self.manifest.counts:
+            names = self.configs()
+            meaning = f" ({BY_SA}: {BY_SA_MEANS})" if any(name.endswith(BY_SA) for name in names) else ""
             raise InputError(
                 f"the release has no config {config[:80]!r}",
                 file=str(self.folder),
-                remedy=f"name one of: {', '.join(self.configs())}",
+                remedy=f"name one of: {', '.join(names)}{meaning}",
             )
         counts = self._counts(config)
         return {split: counts[split] for split in SPLITS if split in counts}
