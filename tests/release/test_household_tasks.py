@@ -207,6 +207,28 @@ def test_what_search_does_not_decide_is_not_claimed(tasks: list[HouseholdTask]) 
     assert (found.problems, found.are_shortest) == ((), False)
 
 
+def test_wrong_files_can_be_left_out_and_a_twin_of_one_stays(
+    tasks: list[HouseholdTask], tmp_path: Path, options: Options
+) -> None:
+    first, second = tasks[:2]
+    assert first.plans is not None
+    # Its document is that of its twin, which comes later and is right.
+    wrong = replace(first, name=f"{first.name}-0", plans=replace(first.plans, careless=first.plans.compliant))
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "broken.json").write_text("{")
+    for task in (wrong, replace(first, name=f"{first.name}-1"), second):
+        write_household_task(task, folder)
+    asked = options.model_copy(update={"household": folder, "leave_out": ("household",)})
+    made = build(Store(tmp_path / "store"), None, asked, tmp_path / "release")
+    assert [task.name for task in load_release(made.folder).household_tasks()] == [f"{first.name}-1", second.name]
+    assert made.manifest.left_out_by_gates == {"household": 2}
+    assert (
+        "| refused by the gate `household`: their files or proofs are faulty | 2 |"
+        in (made.folder / "README.md").read_text()
+    )
+
+
 def test_a_wrong_file_stops_the_release_and_is_named(
     folder: Path, tasks: list[HouseholdTask], tmp_path: Path, options: Options
 ) -> None:
