@@ -85,20 +85,22 @@ SOURCES: Final = ("alfred", "bddl", "neiss", "normbank", "virtualhome")
 RUN_ID: Final = "generate-20260110-080000-aaaaaa"
 
 
-def run_offline(path: Path, limit: int = 10, run_id: str = RUN_ID) -> Store:
-    """A new store with a run of the offline author over the shipped samples.
+def run_offline(path: Path, limit: int = 10, run_id: str = RUN_ID, files: Mapping[str, Path] | None = None) -> Store:
+    """A new store with a run of the offline author over the shipped samples, or over other files.
 
     Args:
         path: Where it is to be.
         limit: Records of each source.
         run_id: Of the run.
+        files: Name of a source to a file of it; by default the samples of all in ``SOURCES``.
     """
     from hazardmill.ingest.sources import load_source
     from hazardmill.runs.config import RunConfig, RunInput
     from hazardmill.runs.run import Run
 
     store = Store.open(path, create=True)
-    inputs = tuple(RunInput(source=name, path=load_source(name).sample, limit=limit) for name in SOURCES)
+    files = files or {name: load_source(name).sample for name in SOURCES}
+    inputs = tuple(RunInput(source=name, path=file, limit=limit) for name, file in files.items())
     run, _ = Run.start(store, RunConfig(inputs=inputs, jail="minimal"), run_id)
 
     async def work() -> None:

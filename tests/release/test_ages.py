@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from pathlib import Path
 
 import pytest
+from factories.release_store import run_offline
 
 from hazardmill.ages import ages_over_89
 from hazardmill.ingest.sources import load_source
@@ -15,8 +15,6 @@ from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
 from hazardmill.release.read.exports import export
 from hazardmill.release.read.release import load_release
-from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.viewer.export import export_view
 from hazardmill.viewer.opinions import PlannerResults
@@ -46,17 +44,7 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def store(aged: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    store = Store.open(tmp_path_factory.mktemp("store") / "store", create=True)
-    inputs = (RunInput(source="neiss", path=aged),)
-    run, _ = Run.start(store, RunConfig(inputs=inputs, jail="minimal"), "generate-20260110-080000-aaaaaa")
-
-    async def work() -> None:
-        async with run.session() as session:
-            await session.work_through(run.waves())
-
-    with run.under_way():
-        asyncio.run(work())
-    return store
+    return run_offline(tmp_path_factory.mktemp("store") / "store", files={"neiss": aged})
 
 
 def told_in(text: str) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from hazardmill.reporting.numbers import plural
+
 NAMED: Final = 3
 """Maximum number of tasks that a line about a reason names."""
 
@@ -132,12 +134,8 @@ class GateResult:
         """One line: whether it passed, and what was not judged."""
         waived = f"waived: {self.waived}; " if self.waived else ""
         left = len(self.left_out_tasks)
-        without = f" without {left:,} left out by it" if left else ""
-        said = (
-            f"passed{without}"
-            if self.passed
-            else f"{waived}{self.found:,} {'finding' if self.found == 1 else 'findings'}"
-        )
+        without = f" ({plural(left, 'task')} left out)" if left else ""
+        said = f"passed{without}" if self.passed else f"{waived}{plural(self.found, 'finding')}"
         return f"{said}; not judged: {'; '.join(self.not_judged)}" if self.not_judged else said
 
 
