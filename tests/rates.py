@@ -68,6 +68,7 @@ NO_RATES: Final[Mapping[str, str]] = {
     "**/time/first_quartile": _LENGTH,
     "**/time/median": _LENGTH,
     "**/time/third_quartile": _LENGTH,
+    "reviewers/*/minutes_left": _LENGTH,
 }
 """Path of a number, as a pattern, to the reason why it needs no interval."""
 

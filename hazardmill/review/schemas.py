@@ -129,6 +129,8 @@ class Progress(FrozenModel):
         skipped: Slips that were put off.
         stale: Slips whose task has changed since the decision.
         gone: Slips whose task is no longer in the store or cannot be shown.
+        minutes_left: Minutes that open, skipped and stale slips will take, by the median of the reviewer's own times;
+            null while too few of them are known.
     """
 
     total: int
@@ -137,6 +139,7 @@ class Progress(FrozenModel):
     skipped: int
     stale: int
     gone: int
+    minutes_left: float | None
 
 
 class Other(FrozenModel):

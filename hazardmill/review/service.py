@@ -232,6 +232,7 @@ class ReviewerSession:
                 skipped=states["skipped"],
                 stale=states["stale"],
                 gone=states["gone"],
+                minutes_left=queue.minutes_left(states["open"] + states["skipped"] + states["stale"]),
             )
 
     def history(self, most: int = 50) -> list[Mine]:

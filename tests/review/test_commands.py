@@ -75,6 +75,13 @@ def test_stats_are_the_same_in_words_and_as_json(hazardmill, folder, pool):
     assert figures["accepted"]["counts"] == {"accepted": 0, "rejected": 12}
     words = hazardmill("stats").out
     assert "12 of 12, 100.0%" in words and "Krippendorff's alpha" in words
+    neiss = json.loads(hazardmill("stats", "--source", "neiss", "--reviewer", "ada", json_too=True).out)
+    assert len(neiss["tasks"]) == 4 and {task["source"] for task in neiss["tasks"]} == {"neiss"}
+    assert set(neiss["reviewers"]) == {"ada"}
+    listed = hazardmill("stats", "--danger-type", "thermal", "--list").out
+    assert listed.count("ada: approve, ben: reject") == 6 and "time left" in listed
+    misspelt = hazardmill("stats", "--source", "neis")
+    assert misspelt.code == 2 and "did you mean neiss?" in misspelt.err
     awaiting = json.loads(hazardmill("stats", "--policy", "adjudicated", json_too=True).out)
     assert awaiting["accepted"]["counts"] == {"accepted": 0, "awaiting_adjudication": 12}
 

@@ -6,9 +6,12 @@ import json
 
 import pytest
 
+from hazardmill.errors import UnknownName
 from hazardmill.review.analysis.judge_accuracy import IN_THE_RUBRIC
 from hazardmill.review.analysis.render import grids
+from hazardmill.review.analysis.selection import ReviewSelection
 from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.analysis.time_left import FEWEST
 from hazardmill.review.assignments.gold_items import DEFECTS
 from hazardmill.review.assignments.publish import give_disputed, give_tasks
 from hazardmill.review.assignments.sampler import Wish
@@ -74,6 +77,44 @@ def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, service,
     # 10 to 21 seconds.
     assert (one.time.first_quartile, one.time.median, one.time.third_quartile) == (12.75, 15.5, 18.25)
     assert (found.time.known, found.time.unknown, found.stale) == (24, 0, 0)
+
+
+def test_the_time_left_is_the_open_tasks_times_the_median_of_their_own_reviewer(folder, service, pool, numbered):
+    give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0))
+    answer(service, "ada", saying(numbered, "+" * 12, "+" * 12), most=FEWEST)
+    answer(service, "ben", saying(numbered, "+" * 12, "+" * 12), most=FEWEST - 1)
+    found = statistics(folder, pool).reviewers
+    seconds = [d.seconds for d in folder.histories()["ada"].entries]
+    assert len(seconds) == FEWEST
+    assert found["ada"].minutes_left == pytest.approx(7 * sorted(seconds)[2] / 60)
+    assert found["ben"].minutes_left is None, "four decisions say too little"
+    progress = service.session("ada").progress()
+    assert progress.minutes_left == found["ada"].minutes_left
+    service.session("ada").undo(submission="back")
+    assert service.session("ada").progress().minutes_left is None
+    (reviewers,) = [grid for grid in grids(statistics(folder, pool)) if grid.title == "Reviewers"]
+    assert reviewers.head[2] == "time left" and [row[2] for row in reviewers.rows] == ["unknown", "unknown"]
+    answer(service, "ada", saying(numbered, "+" * 12, "+" * 12))
+    assert statistics(folder, pool).reviewers["ada"].minutes_left == service.session("ada").progress().minutes_left == 0
+
+
+def test_a_selection_counts_only_the_tasks_it_names(folder, service, pool, numbered):
+    give_tasks(folder, pool, Wish(("ada", "ben"), per_task=1, calibration=0, repeats=0))
+    for name in ("ada", "ben"):
+        answer(service, name, saying(numbered, "+" * 12, "-" * 12))
+    everything = statistics(folder, pool)
+    neiss = statistics(folder, pool, selection=ReviewSelection(sources=("neiss",)))
+    assert neiss.by_source == {"neiss": everything.by_source["neiss"]}
+    assert {numbered[task.item] for task in neiss.tasks} == {0, 3, 6, 9}
+    thermal = statistics(folder, pool, selection=ReviewSelection(("neiss", "bddl"), ("thermal",)))
+    assert {numbered[task.item] for task in thermal.tasks} == {0, 1, 6, 7}
+    ada = statistics(folder, pool, selection=ReviewSelection(reviewers=("ada",)))
+    assert ada.reviewers.keys() == {"ada"} and ada.accepted.counts == {"accepted": len(ada.tasks)}
+    assert {task.item for task in ada.tasks} == {slip.item for slip in folder.assignments().of["ada"]}
+    assert all(task.reviewers == {"ada": "approve"} for task in ada.tasks)
+    with pytest.raises(UnknownName, match=r"no item of the review has the source 'neis'") as caught:
+        statistics(folder, pool, selection=ReviewSelection(sources=("neis",)))
+    assert "did you mean neiss?" in str(caught.value.remedy)
 
 
 def test_policies_differ_and_an_adjudicator_decides(folder, service, pool, numbered):

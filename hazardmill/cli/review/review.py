@@ -15,6 +15,7 @@ from hazardmill.reporting.terminal_text import render_grid
 from hazardmill.resources import review_folder
 from hazardmill.review.analysis.intent import read_plans
 from hazardmill.review.analysis.render import grids
+from hazardmill.review.analysis.selection import ReviewSelection, tasks_grid
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.assignments.publish import BatchSummary, give_disputed, give_plans, give_tasks
 from hazardmill.review.assignments.publish import unblind as open_eyes
@@ -169,23 +170,50 @@ def _print_batch(given: BatchSummary, dry: bool) -> None:
     show_default=True,
     help="Rule by which the reviewers' decisions accept a task.",
 )
+@click.option("--source", "sources", multiple=True, help="Only tasks of this source; repeat for several.")
+@click.option(
+    "--danger-type",
+    "danger_types",
+    multiple=True,
+    help="Only tasks of this danger type, scenarios of this kind and hazard, or hazard tasks of this first category; "
+    "repeat for several.",
+)
+@click.option(
+    "--reviewer",
+    "reviewers",
+    multiple=True,
+    help="Only tasks that were assigned to this reviewer, with what everybody decided on them; repeat for several.",
+)
+@click.option("--list", "listed", is_flag=True, help="List the tasks too, each with its outcome and its verdicts.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @folder_option
 @store_option
 @json_option
-def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json: bool) -> None:
+def stats(
+    policy: str,
+    sources: tuple[str, ...],
+    danger_types: tuple[str, ...],
+    reviewers: tuple[str, ...],
+    listed: bool,
+    seed: int,
+    folder: Path,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
     """Print rates, agreement and times, and compare judge and people.
 
-    Unknown figures are null, with the reason; --json also has the ids of accepted tasks. All definitions:
+    Unknown figures are null, with the reason; --json also has every task with its verdicts. All definitions:
     docs/review.md.
     """
     chosen = next(known for known in POLICIES if known == policy)
-    figures = statistics(open_review(folder), load_pool(open_store(store_path)), chosen, seed=seed)
+    selection = ReviewSelection(sources, danger_types, reviewers)
+    pool = load_pool(open_store(store_path))
+    figures = statistics(open_review(folder), pool, chosen, selection=selection, seed=seed)
     if as_json:
         print_json(figures.model_dump(mode="json"))
         return
 
-    for grid in grids(figures):
+    for grid in (*grids(figures), *([tasks_grid(figures.tasks)] if listed else [])):
         for line in render_grid(grid):
             click.echo(line)
     if figures.stale:

@@ -9,6 +9,7 @@ from hazardmill.reporting.estimates import render_estimate
 from hazardmill.reporting.numbers import UNKNOWN, decimals, per_cent
 from hazardmill.reporting.table import Grid
 from hazardmill.review.analysis.statistics import ReviewStatistics, Time
+from hazardmill.review.analysis.time_left import render_minutes_left
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
 from hazardmill.statistics.estimate import Estimate, Proportion
@@ -64,11 +65,20 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     )
     yield Grid(
         "Reviewers",
-        ("reviewer", "decided", "rejected", "time per decision", "repeats answered alike", "defects caught"),
+        (
+            "reviewer",
+            "decided",
+            "time left",
+            "rejected",
+            "time per decision",
+            "repeats answered alike",
+            "defects caught",
+        ),
         tuple(
             (
                 name,
                 f"{one.states.get('decided', 0):,} of {sum(one.states.values()):,}",
+                render_minutes_left(one.minutes_left),
                 render_rate(one.rejected),
                 render_time(one.time),
                 render_rate(one.repeats),

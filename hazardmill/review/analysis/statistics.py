@@ -10,6 +10,8 @@ from typing import Final
 from hazardmill.records import FrozenModel
 from hazardmill.review.analysis.intent import Intent, intent
 from hazardmill.review.analysis.judge_accuracy import JudgeAccuracy, judge_accuracy
+from hazardmill.review.analysis.selection import EVERYTHING, ReviewedTask, ReviewSelection, list_tasks
+from hazardmill.review.analysis.time_left import minutes_left
 from hazardmill.review.assignments.gold_items import DEFECTS
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind, opinions, units
@@ -63,6 +65,8 @@ class Reviewer(FrozenModel):
         unsure: Number of abstentions on tasks.
         rejected: Share of tasks that were rejected, of those approved or rejected.
         time: Time per decision.
+        minutes_left: Minutes that the slips left to decide will take, by the median of the reviewer's own times; null
+            if too few of them are known.
         repeats: Share of blind repeats that were answered as the first time.
         repeats_kappa: Cohen's kappa of first and second answers.
         calibration: How planted defects were decided.
@@ -72,6 +76,7 @@ class Reviewer(FrozenModel):
     unsure: int
     rejected: Share
     time: Time
+    minutes_left: float | None
     repeats: Share
     repeats_kappa: Coefficient
     calibration: Caught
@@ -112,6 +117,7 @@ class ReviewStatistics(FrozenModel):
         calibration: How planted defects were decided.
         judge: The judge compared with people.
         intent: What people say about the intent of plans, compared with SI.
+        tasks: What was reviewed, item by item.
         seed: Seed of the bootstrap.
     """
 
@@ -129,11 +135,17 @@ class ReviewStatistics(FrozenModel):
     calibration: Caught
     judge: JudgeAccuracy
     intent: Intent
+    tasks: tuple[ReviewedTask, ...]
     seed: int
 
 
 def statistics(
-    folder: ReviewFolder, items: Mapping[str, ReviewItem], policy: Policy = "any-reject", *, seed: int = 0
+    folder: ReviewFolder,
+    items: Mapping[str, ReviewItem],
+    policy: Policy = "any-reject",
+    *,
+    selection: ReviewSelection = EVERYTHING,
+    seed: int = 0,
 ) -> ReviewStatistics:
     """Return every figure of a review.
 
@@ -141,13 +153,16 @@ def statistics(
         folder: The review.
         items: All items by id.
         policy: The rule by which tasks are accepted.
+        selection: Which items count; by default all.
         seed: Seed of the bootstrap.
 
     Raises:
+        UnknownName: The selection names something that the review does not have.
         InputError: A file of the review is damaged.
         StoreError: A file of the review cannot be read.
     """
-    held = opinions(folder, items)
+    selection.check(items, folder.assignments().of)
+    items, held = selection.apply(items, opinions(folder, items), folder.plans())
     tasks = [item.item for item in items.values() if item.slip_kind == "task"]
     accepted = accepted_set(tasks, held, policy)
     settled = [*accepted.accepted, *accepted.rejected]
@@ -171,12 +186,14 @@ def statistics(
         reviewers={
             name: _reviewer([each for each in held if each.slip.reviewer == name], seed)
             for name in sorted({each.slip.reviewer for each in held})
+            if name in (selection.reviewers or (name,))
         },
         time=_time(held),
         agreement=_agreement(held, seed),
         calibration=_catch_rates(held),
         judge=judge_accuracy(items, held, policy),
         intent=intent(folder.plans(), held),
+        tasks=list_tasks(items, held, accepted),
         seed=seed,
     )
 
@@ -200,11 +217,13 @@ def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
     tasks = [each for each in held if each.slip.kind == "task"]
     verdicts = Counter(each.verdict for each in tasks)
     twice = _repeat_pairs(held)
+    waiting = sum(states[state] for state in ("open", "skipped", "stale"))
     return Reviewer(
         states=dict(states),
         unsure=sum(each.state == "decided" and each.verdict is None for each in tasks),
         rejected=rate(verdicts[ReviewVerdict.REJECT], verdicts[ReviewVerdict.REJECT] + verdicts[ReviewVerdict.APPROVE]),
         time=_time(held),
+        minutes_left=minutes_left(waiting, _seconds(held)),
         repeats=rate(sum(pair["first"] == pair["second"] for pair in twice), len(twice)),
         repeats_kappa=cohen(twice, "first", "second", seed=seed),
         calibration=_catch_rates(held),
@@ -219,16 +238,22 @@ def _repeat_pairs(held: Iterable[Opinion]) -> list[dict[str, ReviewVerdict]]:
     return [{"first": one, "second": two} for one, two in pairs if one is not None and two is not None]
 
 
-def _time(held: Iterable[Opinion]) -> Time:
+def _seconds(held: Iterable[Opinion]) -> list[float]:
     decided = [each.decision for each in held if each.state in ("decided", "stale") and each.decision is not None]
-    seconds = [decision.seconds for decision in decided if decision.seconds is not None]
+    return [decision.seconds for decision in decided if decision.seconds is not None]
+
+
+def _time(held: Iterable[Opinion]) -> Time:
+    held = list(held)
+    seconds = _seconds(held)
+    decided = sum(each.state in ("decided", "stale") and each.decision is not None for each in held)
     low, middle, high = quartiles(seconds) or (None, None, None)
     return Time(
         first_quartile=low,
         median=middle,
         third_quartile=high,
         known=len(seconds),
-        unknown=len(decided) - len(seconds),
+        unknown=decided - len(seconds),
     )
 
 

@@ -21,6 +21,7 @@ from starlette.types import Lifespan, Scope
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, InputError
 from hazardmill.reporting.html import environment
+from hazardmill.review.analysis.time_left import render_minutes_left
 from hazardmill.review.app.auth import Doors, SignInFirst
 from hazardmill.review.app.middleware import HEADERS, BodyLimit, SecurityHeaders
 from hazardmill.review.app.pages import STATUS, router
@@ -76,6 +77,7 @@ def _templates() -> Environment:
     # The environment is that of the last app; nobody else has one of this folder.
     templates = environment(_HERE / "templates", TEMPLATES)
     templates.globals.update(version=__version__, static=_static)
+    templates.filters["minutes_left"] = render_minutes_left
     return templates
 
 

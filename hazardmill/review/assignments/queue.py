@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Container, Mapping
 
+from hazardmill.review.analysis.time_left import minutes_left
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, State, opinion
@@ -40,6 +41,8 @@ class Queue:
         self.states: Counter[State] = Counter()
         self._taken = len(history.touched)
         self._state: dict[str, State] = {}
+        self._seconds: dict[str, float] = {}
+        """Seconds of each decision whose time is known, by slip."""
         self._waiting: list[tuple[int, str]] = []
         """Place and id of open and stale slips, sorted."""
         self._skipped: list[tuple[str, str]] = []
@@ -77,6 +80,14 @@ class Queue:
         waits = [*(slip_id for _, slip_id in self._skipped), *(slip_id for _, slip_id in self._waiting)]
         return next((self.given.by_id[slip_id] for slip_id in waits if slip_id not in without), None)
 
+    def minutes_left(self, shown: int) -> float | None:
+        """Return how many minutes the reviewer will need for what is left; None while too few times are known.
+
+        Args:
+            shown: Number of slips that are left to decide and can be shown.
+        """
+        return minutes_left(shown, self._seconds.values())
+
     def state(self, slip_id: str) -> State:
         """Return the state of one of the reviewer's slips."""
         return self._state[slip_id]
@@ -85,6 +96,8 @@ class Queue:
         held = self.opinion(slip)
         self.states[held.state] += 1
         self._state[slip.id] = held.state
+        if held.state in ("decided", "stale") and held.decision is not None and held.decision.seconds is not None:
+            self._seconds[slip.id] = held.decision.seconds
         if held.state in ("open", "stale"):
             insort(self._waiting, (slip.place, slip.id))
         elif held.state == "skipped":
@@ -93,6 +106,7 @@ class Queue:
     def _take(self, slip: ReviewAssignment) -> None:
         state = self._state.pop(slip.id)
         self.states[state] -= 1
+        self._seconds.pop(slip.id, None)
         if state in ("open", "stale"):
             del self._waiting[bisect_left(self._waiting, (slip.place, slip.id))]
         elif state == "skipped":

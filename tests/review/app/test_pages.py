@@ -167,6 +167,13 @@ def test_history_has_ones_own_decisions_the_latest_first(ada, ben, service):
     assert "entity: why not" in page and "of ben" not in page
 
 
+def test_each_page_says_how_long_the_rest_will_take(ada):
+    assert "time left: unknown" in ada.page().text
+    for _ in range(5):
+        last = ada.decide(ada.page(), "approve", seconds="60")
+    assert "time left: about 10 min" in ada.page(last.headers["location"]).text
+
+
 def test_a_plan_is_tried_live_and_nothing_is_recorded(ada, lines):
     page = ada.page()
     dangerous = ada.try_plan(page, "(carry table)").text
