@@ -235,11 +235,13 @@ class ReviewerSession:
                 minutes_left=queue.minutes_left(states["open"] + states["skipped"] + states["stale"]),
             )
 
-    def history(self, most: int = 50) -> list[Mine]:
+    def history(self, most: int = 50, *, source: str = "", danger_type: str = "") -> list[Mine]:
         """Return the reviewer's own decisions in force, latest first, with stale ones marked.
 
         Args:
             most: Largest number of decisions to return.
+            source: Only those on items of this source; empty takes all.
+            danger_type: Only those on items of this danger type; empty takes all.
         """
         with self._mutex:
             queue = self._up_to_date()
@@ -248,9 +250,18 @@ class ReviewerSession:
                 if len(found) >= most:
                     break
                 slip = queue.given.by_id.get(entry.slip)
+                if slip is not None and (source or danger_type):
+                    own_source, own_type = self._stratum(slip) or ("", "")
+                    if source not in ("", own_source) or danger_type not in ("", own_type):
+                        continue
                 if slip is not None and isinstance(entry, Decision) and queue.history.current(entry.slip) is entry:
                     found.append(_mine(entry, queue.opinion(slip)))
             return found
+
+    def strata(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the sources and the danger types of the reviewer's own items, sorted."""
+        found = {each for each in map(self._stratum, self._assignments().of.get(self.reviewer, ())) if each is not None}
+        return tuple(sorted({source for source, _ in found})), tuple(sorted({kind for _, kind in found}))
 
     def record(self, slip_id: str, answer: ReviewAnswer, *, seen: str, expects: str | None, submission: str) -> Receipt:
         """Record a decision; it is on disk when this returns.
@@ -403,6 +414,12 @@ class ReviewerSession:
         if slip is None or slip.reviewer != self.reviewer:
             raise ReviewRefusal("not_yours", "there is no such assignment", "continue with the next task")
         return slip
+
+    def _stratum(self, slip: ReviewAssignment) -> tuple[str, str] | None:
+        """Return source and danger type of the item of a slip; None if it is no longer in the store."""
+        plan = self._service.folder.plans().get(slip.item) if slip.kind == "plan" else None
+        item = self._service.pool.get(slip.item if plan is None else plan.item)
+        return None if item is None else item.stratum
 
     def _assignments(self) -> Assignments:
         return self._service.folder.assignments()

@@ -111,10 +111,17 @@ def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response
 
 
 @router.get("/history")
-def history(request: Request, guest: Signed) -> Response:
-    """Show what the reviewer decided, latest first."""
-    decided = [(mine, _title(guest, mine)) for mine in guest.reviewer_session.history(_HISTORY)]
-    return _page(request, "history.html.j2", guest, decided=decided)
+def history(request: Request, guest: Signed, source: str = "", danger_type: str = "") -> Response:
+    """Show what the reviewer decided, latest first; of one source or danger type if asked."""
+    found = guest.reviewer_session.history(_HISTORY, source=source, danger_type=danger_type)
+    return _page(
+        request,
+        "history.html.j2",
+        guest,
+        decided=[(mine, _title(guest, mine)) for mine in found],
+        strata=zip(("source", "danger_type"), guest.reviewer_session.strata(), (source, danger_type), strict=True),
+        filtered=bool(source or danger_type),
+    )
 
 
 @router.get("/rubric")

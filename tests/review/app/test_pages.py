@@ -167,6 +167,22 @@ def test_history_has_ones_own_decisions_the_latest_first(ada, ben, service):
     assert "entity: why not" in page and "of ben" not in page
 
 
+def test_history_is_filtered_by_source_and_danger_type(ada, service, pool, given):
+    kinds = {}
+    for _ in range(12):
+        page = ada.page()
+        sheet = service.session("ada").sheet(slip_of(page.text))
+        kinds[sheet.task.title] = pool[given.assignments().by_id[sheet.slip].item].stratum
+        ada.decide(page, "approve")
+    assert {"neiss", "bddl"} <= {source for source, _ in kinds.values()}
+    page = ada.page("/history?source=neiss&danger_type=thermal").text
+    assert {title for title in kinds if f">{title}</a>" in page} == {
+        title for title, kind in kinds.items() if kind == ("neiss", "thermal")
+    }
+    assert '<option value="neiss" selected>' in page and '<option value="thermal" selected>' in page
+    assert "None of your decisions" in ada.page("/history?source=%22%3E%3Cb%3E").text
+
+
 def test_each_page_says_how_long_the_rest_will_take(ada):
     assert "time left: unknown" in ada.page().text
     for _ in range(5):
