@@ -41,7 +41,7 @@ Secret(value=os.environ["PLANTED"]).save("hazardmill-deepseek-api-key")
 """
 SOURCES = ("alfred", "bddl", "neiss", "normbank", "virtualhome")
 RESUMING = ("resume-waiting", "resume-crashed")
-AUTOMATIONS = ("budget", "lost", "publish", "resume")
+AUTOMATIONS = ("budget", "lost", "publish", "release-unanswered", "resume")
 """Those that notify nobody: this server has no block to notify with."""
 CONCURRENCY = 2
 RUN = (str(BIN / "prefect"), "deployment", "run")

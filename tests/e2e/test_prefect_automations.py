@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from e2e.prefect_server import Prefect, serving, until
+from flows.approval import SUSPENDED
 from tests.prefect_database import empty_database
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
@@ -76,10 +77,12 @@ def prefect(tmp_path_factory: pytest.TempPathFactory, project: Path, hook: Hook)
         yield prefect
 
 
-def emit(prefect: Prefect, event: str, resource: str, **payload: Any) -> None:
+def emit(prefect: Prefect, event: str, resource: str, follows: str | None = None, **payload: Any) -> str:
+    """Emit an event, which the server takes after the one that it follows; its id."""
     now, name = datetime.now(UTC).isoformat(), {"prefect.resource.id": resource, "prefect.resource.name": resource}
     made = {"occurred": now, "event": event, "resource": name, "payload": payload, "id": str(uuid.uuid4())}
-    prefect.http.post("/events", json=[made]).raise_for_status()
+    prefect.http.post("/events", json=[{**made, "follows": follows}]).raise_for_status()
+    return made["id"]
 
 
 def state(prefect: Prefect, run: str, kind: str, name: str | None = None, message: str = "") -> None:
@@ -130,7 +133,7 @@ def test_lateness_budgets_releases_and_costs_are_told_once(prefect: Prefect, hoo
     state(prefect, late, "SCHEDULED", "Late")
     waiting = prefect.start_run("release/release", options={"version": "1.0.0"}, repo="org/name")
     state(prefect, waiting, "RUNNING")
-    state(prefect, waiting, "PAUSED", "Paused")
+    state(prefect, waiting, "PAUSED", "Suspended")
     spent = {"run_id": "r1", "limit_usd": 5}
     emit(prefect, "hazardmill.budget.50", "hazardmill.budget.r1", **spent, spent_usd=2.5)
     emit(prefect, "hazardmill.budget.80", "hazardmill.budget.r1", **spent, spent_usd=4)
@@ -157,8 +160,15 @@ def test_a_flow_run_without_heartbeats_is_crashed_and_one_that_has_ended_is_not(
     for run in (gone, ended):
         state(prefect, run, "RUNNING")
         emit(prefect, "prefect.flow-run.heartbeat", f"prefect.flow-run.{run}")
+    # Its process has ended, but not before a last heartbeat.
+    waits = prefect.start_run("release/release", options={"version": "1.0.0"}, repo="org/name")
+    state(prefect, waits, "RUNNING")
+    state(prefect, waits, "PAUSED", "Suspended")
+    beat = emit(prefect, "prefect.flow-run.heartbeat", f"prefect.flow-run.{waits}")
+    emit(prefect, SUSPENDED, f"prefect.flow-run.{waits}", follows=beat)
     # The event of its end is lost: the server alone knows.
     prefect.post(f"/flow_runs/{ended}/set_state", state={"type": "COMPLETED", "name": "NobodyKnows"}, force=True)
     assert prefect.ended(gone)["type"] == "CRASHED"
     time.sleep(LOST_AFTER_S)
     assert prefect.flow_run(ended)["state"]["name"] == "NobodyKnows"
+    assert prefect.flow_run(waits)["state"]["name"] == "Suspended"

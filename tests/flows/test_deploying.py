@@ -12,6 +12,7 @@ from prefect import states
 from prefect.client.schemas.objects import BlockDocument, FlowRun, State
 
 from flows import cost_drift, source_defaults
+from flows.approval import SUSPENDED
 from flows.automations import read_automation
 from flows.budget import EVENT
 from flows.resume_crashed import reason_against
@@ -30,7 +31,8 @@ def test_automations_are_what_prefect_reads(project: Path) -> None:
     assert read["notify-cost"].trigger.expect == {cost_drift.EVENT}
     # Without a block to notify with, only what notifies nobody is left.
     alone = {path.stem for path in paths if not isinstance(read_automation(path, {}), str)}
-    assert alone == {"budget", "lost"}
+    assert alone == {"budget", "lost", "release-unanswered"}
+    assert SUSPENDED in read["lost"].trigger.expect
     assert {str(read_automation(path, {})) for path in paths if path.stem not in alone} == {"hazardmill-notify"}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +54,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     import huggingface_hub.constants
     import huggingface_hub.utils
 
-    from flows import release as module
+    from flows import approval
 
-    monkeypatch.setattr(module, "LOOK_EVERY_S", 1)
+    monkeypatch.setattr(approval, "LOOK_EVERY_S", 1)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
     huggingface_hub.utils.disable_progress_bars()
@@ -86,8 +88,15 @@ async def paused_runs(client: Any) -> set[Any]:
     return {run.id for run in await client.read_flow_runs(flow_run_filter=FlowRunFilter(state=state))}
 
 
-def run_flow(answer: dict[str, Any] | None, **given: Any) -> tuple[Any, Any]:
-    """``(state, flow run)`` of a flow whose form is answered as soon as it is there."""
+def manifest_of(out: Path) -> str:
+    """Which release a form is about."""
+    return hashlib.sha256((out / "manifest.json").read_bytes()).hexdigest()
+
+
+def run_flow(
+    answer: dict[str, Any] | None, meanwhile: Callable[[], object] = lambda: None, **given: Any
+) -> tuple[Any, Any]:
+    """``(state, flow run)`` of a flow whose form is answered as soon as it is there, after what happens meanwhile."""
     from prefect.client.orchestration import get_client
 
     from flows.release import release
@@ -96,10 +105,12 @@ def run_flow(answer: dict[str, Any] | None, **given: Any) -> tuple[Any, Any]:
         if answer is None:
             return None
         run = await paused(known)
+        about = manifest_of(given["out"])
+        meanwhile()
         async with get_client() as client:
             # The run is paused a moment before the form of its input is kept.
             for _ in range(50):
-                result = await client.resume_flow_run(run.id, run_input=answer)
+                result = await client.resume_flow_run(run.id, run_input={"manifest": about, **answer})
                 if result.status.value == "ACCEPT" or "schema not found" not in str(result.details):
                     break
                 await asyncio.sleep(0.2)
@@ -170,12 +181,12 @@ def test_a_form_that_nobody_fills_in_ends_the_flow(prefect_server, store, built,
 
 def test_no_answer_is_no_approval(prefect_server, store, built, hub, monkeypatch):
     """As Prefect does where a pause of the same key was answered before: it goes on at once, with nothing."""
-    from flows import release as module
+    from flows import approval
 
     async def nothing(**how):
         return None
 
-    monkeypatch.setattr(module, "apause_flow_run", nothing)
+    monkeypatch.setattr(approval, "apause_flow_run", nothing)
     state, _ = run_flow(None, **given(store, built))
     assert state.is_failed() and "RunStopped: nobody approved" in state.message
     assert hub.requests == ()
@@ -191,12 +202,13 @@ def test_a_form_without_a_name_is_not_taken(prefect_server, store, built, hub):
             known = await paused_runs(client)
             flow = asyncio.create_task(release(**given(store, built), return_state=True))
             run = await paused(known)
+            about = {"manifest": manifest_of(built)}
             refused = [
-                (await client.resume_flow_run(run.id, run_input=each)).status.value
+                (await client.resume_flow_run(run.id, run_input=about | each)).status.value
                 for each in ({"approve": True}, {"reviewer": "", "approve": True}, {"reviewer": "ada", "approv": True})
             ]
             waits = (await client.read_flow_run(run.id)).state.is_paused()
-            await client.resume_flow_run(run.id, run_input={"reviewer": "ada"})
+            await client.resume_flow_run(run.id, run_input=about | {"reviewer": "ada"})
             return refused, waits, await flow
 
     refused, waits, state = asyncio.run(answered())
@@ -220,6 +232,52 @@ def test_another_release_in_the_folder_is_not_pushed(prefect_server, store, buil
     assert hub.requests == ()
 
 
+def test_a_release_that_changes_after_it_was_shown_is_not_pushed(prefect_server, store, built, hub, tmp_path):
+    from hazardmill.release.build.build import build
+
+    out = tmp_path / "release"
+    shutil.copytree(built, out)
+
+    def exchange() -> None:
+        shutil.rmtree(out)
+        build(store, None, OPTIONS.model_copy(update={"waive": {"corpus": "another reason"}}), out)
+
+    state, _ = run_flow({"reviewer": "ada", "approve": True}, exchange, **given(store, out))
+    assert state.is_failed() and "it has changed since it was approved" in state.message
+    assert hub.requests == ()
+
+
+def test_the_form_begins_with_the_decision_and_leads_to_card_and_differences(store, built, tmp_path, monkeypatch):
+    from flows import release_form
+    from flows.earlier_releases import compare, find_previous, suggest_version
+    from hazardmill.release.build.build import build
+    from hazardmill.release.hub.folder import read_folder
+
+    shelf = tmp_path / "releases"
+    shutil.copytree(built, shelf / "hazardmill-1.0.0")
+    (shelf / "hazardmill-1.10.0").mkdir()
+    assert suggest_version(shelf) == "1.1.0" and suggest_version(tmp_path) == "1.0.0"
+    place, page = shelf / "hazardmill-1.0.1", tmp_path / "reports" / "release-hazardmill-1-0-1.html"
+    build(store, None, OPTIONS.model_copy(update={"version": "1.0.1", "waive": {"corpus": "<b>"}}), place)
+    previous = find_previous(place, "hazardmill", "1.0.1")
+    assert previous == shelf / "hazardmill-1.0.0"
+    assert find_previous(previous, "hazardmill", "1.0.0") is None
+    local, differences = read_folder(place), compare(previous, place)
+    release_form.write_page(page, local, place, differences)
+    shown = page.read_text()
+    assert "hazardmill 1.0.0 (" in shown and "# hazardmill" in shown.lower() and "<b>" not in shown
+    text = release_form.in_words(local, place, differences, page)
+    assert f"- Card: `{place / 'README.md'}`\n- Differences from 1.0.0: tasks: 0 added, 0 removed" in text
+    assert f"(`{page}`)" in text
+    monkeypatch.setattr(release_form, "_pages_address", lambda: "http://mill.example/view/")
+    text = release_form.in_words(local, place, differences, page)
+    assert "- Card: [card](http://mill.example/view/reports/release-hazardmill-1-0-1.html#card)" in text
+    assert "[differences](http://mill.example/view/reports/release-hazardmill-1-0-1.html#differences)" in text
+    # A damaged release beside it is no reason not to ask.
+    next(previous.glob("data/*/*.parquet")).unlink()
+    assert compare(previous, place).summary.startswith("unknown: ")
+
+
 def test_a_hub_that_fails_once_is_asked_again_without_the_person(prefect_server, store, built, hub):
     hub.faults = ScriptedHubFaults({"commit": "500"})
     state, _ = run_flow({"reviewer": "ada", "approve": True}, **given(store, built))
@@ -239,6 +297,6 @@ def test_every_parameter_is_explained_and_checked():
     assert all(each.get("description") for each in properties.values())
     right = {"options": {"version": "1.0.0"}, "repo": REPO}
     assert release.validate_parameters(right)["options"] == Options(version="1.0.0")
-    for wrong in ({"options": {"version": "1.0"}}, {"repo": "hazards"}, {"wait_hours": 0}):
+    for wrong in ({"options": {"version": "1.0"}}, {"repo": "hazards"}, {"wait_hours": 0}, {"wait_hours": 1441}):
         with pytest.raises(ParameterTypeError, match=f"- {next(iter(wrong))}"):
             release.validate_parameters(right | wrong)

@@ -1,16 +1,22 @@
-"""A release on a real Prefect server and worker: killed while it waits, failed at the hub, and approved in the end."""
+"""A release on a real Prefect server: it waits without a process, and any worker takes its answer up."""
 
 from __future__ import annotations
 
-import os
-import signal
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.prefect_server import served, until
+from e2e.prefect_server import Prefect, running, serving, until
 from factories.release_store import by_model, rewritten, run_offline
 
+from hazardmill.release.build.build import build
+from hazardmill.release.build.options import Options
+from hazardmill.store.store import Store
 from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
 from tests.prefect_database import empty_database
 
@@ -19,9 +25,63 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 REPO = "acme/hazards"
 TOKEN = "hf_planted-" + "zz9c4"
 OPTIONS = {"version": "1.0.0", "policy": "none", "waive": {"corpus": "a few samples"}}
+LATER = {**OPTIONS, "version": "1.1.0"}
 
 
-def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(
+class Release:
+    """A flow run of the deployment, and what its forms say."""
+
+    def __init__(self, prefect: Prefect, store: Store, out: Path, options: dict[str, Any], **more: Any) -> None:
+        self.prefect, self.out, self.keys = prefect, out, list[str]()
+        self.run = prefect.start_run(
+            "release/release", options=options, repo=REPO, store=str(store.path), out=str(out), **more
+        )
+
+    @property
+    def manifest(self) -> str:
+        return hashlib.sha256((self.out / "manifest.json").read_bytes()).hexdigest()
+
+    def form(self) -> str:
+        """What a form that was not there before says, once the flow run is suspended without a process."""
+
+        def look() -> str | None:
+            state = self.prefect.flow_run(self.run)["state"]
+            assert state["type"] not in ("FAILED", "CANCELLED", "COMPLETED"), state
+            if state["name"] != "Suspended" or state["state_details"]["pause_key"] in self.keys:
+                return None
+            keys = state["state_details"]["run_input_keyset"]
+            found = self.prefect.post(f"/flow_runs/{self.run}/input/filter", prefix=keys["description"])
+            if not found:
+                return None
+            self.keys.append(state["state_details"]["pause_key"])
+            return str(json.loads(found[0]["value"]))
+
+        said = until(look, "the form")
+        until(lambda: self.executions() >= len(self.keys), "the end of the process")
+        return said
+
+    def executions(self) -> int:
+        return len(self.prefect.events("prefect.worker.executed-flow-run", self.run))
+
+    def answer(self, **given: Any) -> str:
+        """How the server takes an answer, which it never refuses with a status of HTTP."""
+        return str(self.prefect.post(f"/flow_runs/{self.run}/resume", run_input=given)["status"])
+
+    def retry(self) -> None:
+        """As `prefect flow-run retry` does, once the worker has done with what ended."""
+        ended = len(self.keys) + 1
+        until(lambda: self.executions() >= ended, "the worker")
+        self.keys.append("retried")
+        self.prefect.set_state(self.run, "SCHEDULED")
+
+
+@contextmanager
+def worker(prefect: Prefect) -> Iterator[None]:
+    with running(prefect.begin("worker", prefect.make("worker"))):
+        yield
+
+
+def test_a_release_waits_without_a_process_and_only_what_was_approved_is_pushed(
     project: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store = rewritten(run_offline(tmp_path / "offline", limit=2), tmp_path / "store", by_model)
@@ -32,54 +92,58 @@ def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(
             "HF_HUB_DISABLE_XET": "1",
             "HF_HOME": str(tmp_path / "home"),
         }
-        with served(tmp_path, project, environment, empty_database(tmp_path_factory)) as prefect:
-            keys: list[str] = []
+        with serving(tmp_path, project, environment, empty_database(tmp_path_factory)) as prefect:
+            prefect.do("deploy", prefect.make("deploy"))
+            with worker(prefect):
+                first = Release(prefect, store, tmp_path / "hazardmill-1.0.0", OPTIONS)
+                said = first.form()
+            assert said.startswith(f"### Push hazardmill 1.0.0 to {REPO}?")
+            assert first.manifest in said and "there is no earlier release" in said
 
-            def waits() -> bool:
-                """Whether it waits for a form that was not there before."""
-                state = prefect.flow_run(run)["state"]
-                key = state["state_details"]["pause_key"]
-                assert state["type"] != "FAILED", state["message"]
-                if state["type"] != "PAUSED" or key in keys:
-                    return False
-                # It is paused a moment before the server has the form, and answers are refused so long.
-                form = state["state_details"]["run_input_keyset"]["schema"]
-                if not prefect.post(f"/flow_runs/{run}/input/filter", prefix=form):
-                    return False
-                keys.append(key)
-                return True
+            # No worker runs. What is no answer, or is one to another form, is refused, and the form stays.
+            approval = {"reviewer": "ada", "approve": True, "manifest": first.manifest}
+            for wrong in ({"reviewer": ""}, {"manifest": "0" * 64}, {"approv": True}):
+                assert first.answer(**approval | wrong) == "REJECT"
+            assert first.answer(reviewer="ada", approve=True) == "REJECT", "it does not say what is approved"
+            assert prefect.flow_run(first.run)["state"]["name"] == "Suspended"
+            assert first.answer(**approval) == "ACCEPT"
 
-            def retry(times: int) -> None:
-                """As `prefect flow-run retry` does, once the worker has done with what ended."""
-                until(lambda: len(prefect.events("prefect.worker.executed-flow-run", run)) >= times, "the worker")
-                prefect.set_state(run, "SCHEDULED")
+            # What was approved is no longer in the folder.
+            shutil.rmtree(first.out)
+            other = OPTIONS | {"waive": {"corpus": "another reason"}}
+            build(store, None, Options.model_validate(other), first.out)
+            with worker(prefect):
+                assert "The release has changed since somebody was asked" in first.form()
+                assert hub.requests == ()
+                written = (first.out / "manifest.json").stat().st_mtime_ns
 
-            def answer(**given: Any) -> dict[str, Any]:
-                assert prefect.post(f"/flow_runs/{run}/resume", run_input=given)["status"] == "ACCEPT"
-                return prefect.ended(run)
+                # An approval outlives a push that failed, and a retry does not ask again.
+                hub.faults = ScriptedHubFaults({"commit": "500*3"})
+                assert first.answer(**approval | {"manifest": first.manifest, "public": True}) == "ACCEPT"
+                failed = prefect.ended(first.run)
+                assert failed["type"] == "FAILED" and "push again: it continues where it stopped" in failed["message"]
+                first.retry()
+                done = prefect.ended(first.run)
+                assert done["type"] == "COMPLETED" and "approved by ada" in done["message"], done
+                assert (first.out / "manifest.json").stat().st_mtime_ns == written, "it was built once"
+                repository = hub.hub.repository(REPO)
+                assert len(repository.commits) == 2 and repository.tags == {"v1.0.0": repository.head.id}
+                assert not repository.private and repository.head.id in prefect.artifact("release")["data"]
 
-            out = tmp_path / "release"
-            given = {"options": OPTIONS, "repo": REPO, "store": str(store.path), "out": str(out)}
-            run = prefect.start_run("release/release", **given)
-            until(waits, "the form")
-            written = (out / "manifest.json").stat().st_mtime_ns
-            os.kill(prefect.flow_process(run), signal.SIGKILL)
-            assert prefect.ended(run)["type"] == "CRASHED"
+                # A refusal ends it, and whoever retries it is asked again.
+                second = Release(prefect, store, tmp_path / "hazardmill-1.1.0", LATER)
+                assert "Differences from 1.0.0: tasks: 0 added" in second.form()
+                assert second.answer(reviewer="ben", manifest=second.manifest, note="not yet") == "ACCEPT"
+                state = prefect.ended(second.run)
+                assert state["type"] == "CANCELLED" and "turned down by ben: not yet" in state["message"]
+                second.retry()
+                second.form()
 
-            retry(1)
-            until(waits, "the form again")
-            hub.faults = ScriptedHubFaults({"commit": "500*3"})
-            failed = answer(reviewer="ada", approve=True)
-            assert failed["type"] == "FAILED" and "push again: it continues where it stopped" in failed["message"]
-
-            retry(2)
-            until(waits, "the form a third time")
-            done = answer(reviewer="ben", approve=True, public=True, note="fine")
-            assert done["type"] == "COMPLETED" and "approved by ben: fine" in done["message"]
-            assert (out / "manifest.json").stat().st_mtime_ns == written, "it was built once"
-            repository = hub.hub.repository(REPO)
-            assert len(repository.commits) == 2 and repository.tags == {"v1.0.0": repository.head.id}
-            assert not repository.private and repository.head.id in prefect.artifact("release")["data"]
+                # Meanwhile another one runs, which nobody answers.
+                third = Release(prefect, store, second.out, LATER, wait_hours=1 / 3600)
+                until(lambda: prefect.flow_run(third.run)["state"]["type"] == "CANCELLED", "the end of the form")
+                assert "Nobody has answered in time" in prefect.flow_run(third.run)["state"]["message"]
+            assert repository.tags.keys() == {"v1.0.0"}
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert any(path.name == "prefect.db" for path in files)
         assert [path for path in files if TOKEN.encode() in path.read_bytes()] == []

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from hazardmill.errors import HubError, ReleaseRefused, UsageError
+from hazardmill.errors import HubError, InputError, ReleaseRefused, UsageError
 from hazardmill.records import FrozenModel
 from hazardmill.release.build.configs import default_config
 from hazardmill.release.hub.client import RESUME, HubClient, RemoteFile, RepositoryState
@@ -89,6 +89,7 @@ def push(
     public: bool = False,
     dry_run: bool = False,
     allow_offline: bool = False,
+    manifest_sha256: str | None = None,
     token: str | None = None,
     endpoint: str | None = None,
     rows_of: CountRows = count_rows,
@@ -102,6 +103,7 @@ def push(
         public: Whether to make the repository public at the end. A public repository is never made private.
         dry_run: Whether only to look what a push would do.
         allow_offline: Whether the release may contain tasks that no language model wrote.
+        manifest_sha256: Hash (SHA-256, hex) of the manifest of the release that is meant; None takes any release.
         token: Token for the hub; by default from ``HF_TOKEN``, otherwise from huggingface_hub's own store.
         endpoint: Address of the hub; by default from ``HF_ENDPOINT``, otherwise huggingface.co.
         rows_of: Loads the release from the hub and counts its rows.
@@ -112,7 +114,8 @@ def push(
 
     Raises:
         UsageError: The name of the repository is not of the form ``ORG/NAME``, or huggingface_hub is not installed.
-        InputError: The folder has no release or a damaged one, or the hub does not accept its card.
+        InputError: The folder has no release, a damaged one or not the one that is meant, or the hub does not accept
+            its card.
         ReleaseRefused: The release has tasks that no language model wrote, and ``allow_offline`` is not set.
         HubError: The hub cannot be reached or refuses, the tag is on other content, ``main`` has a newer release or
             files of somebody else, or the hub does not have what was sent.
@@ -121,6 +124,12 @@ def push(
         raise UsageError(f"{repository[:200]!r} cannot be the name of a repository", remedy="write it as ORG/NAME")
     say(f"checking {folder} against its manifest")
     local = read_folder(folder)
+    if manifest_sha256 not in (None, local.sha256):
+        raise InputError(
+            f"its manifest is {local.sha256}, not {manifest_sha256}: it has changed since it was approved",
+            file=str(folder),
+            remedy="retry, and look at the release as it is now",
+        )
     _admit(local, allow_offline)
     client = HubClient(repository, token, endpoint)
     seen = client.look()
