@@ -107,13 +107,14 @@ def shown_state(prefect: Prefect, run_id: str) -> str:
 
 def test_all_deployments_are_there_and_only_publication_has_a_schedule_that_is_on(prefect: Prefect) -> None:
     found = {f"{each['tags'][-1]}/{each['name']}": each for each in prefect.post("/deployments/filter")}
-    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish", *RESUMING)}
+    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check", "publish", "review", *RESUMING)}
     assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES), "release/release", "evaluate/evaluate"}
     crons = [schedule["schedule"]["cron"] for each in found.values() for schedule in each["schedules"]]
-    # A release waits for a person, an evaluation costs what a person says, a crash is an event: no clock starts them.
+    # No clock starts these: reviews and releases wait for people, an evaluation costs what a person says, a crash is an
+    # event.
     timeless = {name for name, each in found.items() if not each["schedules"]}
-    assert len(crons) == len(set(crons)) == len(found) - 3
-    assert timeless == {"release/release", "evaluate/evaluate", "resume-crashed/default"}
+    assert len(crons) == len(set(crons)) == len(found) - 4
+    assert timeless == {"review/default", "release/release", "evaluate/evaluate", "resume-crashed/default"}
     on = {name for name, each in found.items() if any(schedule["active"] for schedule in each["schedules"])}
     assert on == {"publish/default"}
     for each in found.values():

@@ -95,8 +95,18 @@ def test_a_release_waits_without_a_process_and_only_what_was_approved_is_pushed(
         with serving(tmp_path, project, environment, empty_database(tmp_path_factory)) as prefect:
             prefect.do("deploy", prefect.make("deploy"))
             with worker(prefect):
+                folder = tmp_path / "review"
+                (folder / "decisions").mkdir(parents=True)
+                shutil.copy(project / "review" / "rubric.md", folder)
+                asked = {"store": str(store.path), "folder": str(folder), "reviewers": ["ada", "ben"]}
+                review = prefect.start_run("review/default", **asked)
                 first = Release(prefect, store, tmp_path / "hazardmill-1.0.0", OPTIONS)
                 said = first.form()
+                assert prefect.ended(review)["type"] == "COMPLETED"
+            # A review hands over to the deployment that is there.
+            shown = prefect.artifact("review")["data"]
+            page = f"{prefect.address}/deployments/deployment/{prefect.deployment('release/release')['id']}"
+            assert f"[page]({page})" in shown and f"-p store={store.path}" in shown
             assert said.startswith(f"### Push hazardmill 1.0.0 to {REPO}?")
             assert first.manifest in said and "there is no earlier release" in said
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shlex
 
 import pytest
 
@@ -22,6 +24,7 @@ def test_a_review_flow_gives_out_takes_in_and_publishes_what_the_library_says(
 ):
     from prefect.artifacts import Artifact
 
+    from flows.release import release
     from flows.review import review
 
     first = asyncio.run(review(store=store.path, folder=folder.path, reviewers=("ada", "ben"), audit=3))
@@ -49,6 +52,31 @@ def test_a_review_flow_gives_out_takes_in_and_publishes_what_the_library_says(
     shown = asyncio.run(Artifact.aget("review"))
     assert f"| accepted | {len(last.accepted)} |" in shown.data and "Krippendorff" in shown.data
     assert "broken.jsonl:1" in shown.data and "<b>" not in shown.data
+
+    # What a release would take, and how to start it; this server has no deployment to lead to.
+    proposal = last.release
+    assert proposal.tasks == len(last.accepted) == sum(proposal.by_source.values()) and proposal.link is None
+    assert proposal.tasks + proposal.not_settled + len(plain.accepted.rejected) == 12
+    words = shlex.split(proposal.command)
+    assert words[:4] == ["prefect", "deployment", "run", "release/release"]
+    given = dict(word.split("=", 1) for word in words[5::2])
+    assert set(words[4::2]) == {"-p"} and given["store"] == str(store.path) and given["folder"] == str(folder.path)
+    taken = release.validate_parameters({**given, "options": json.loads(given["options"])})
+    assert (taken["options"].policy, taken["options"].version) == ("majority", proposal.version)
+    assert proposal.command in shown.data
+    assert last.minutes_left == {"ada": 0, "ben": 0}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"reviewers": ["Ada"]}, {"per_task": 0}, {"tasks": -1}, {"audit": -1}, {"policy": "all"}]
+)
+def test_wrong_parameters_are_refused_before_a_run_is_created(wrong):
+    from prefect.exceptions import ParameterTypeError
+
+    from flows.review import review
+
+    with pytest.raises(ParameterTypeError, match=f"- {next(iter(wrong))}"):
+        review.validate_parameters(wrong)
 
 
 def test_a_folder_that_is_no_review_fails_the_flow_in_words(prefect_server, store, tmp_path):
