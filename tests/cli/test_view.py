@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from review.app.visitor import Http
 
 from hazardmill.cli.view.view import view
 from hazardmill.errors import InputError, UsageError
@@ -34,6 +35,20 @@ def test_a_place_is_served_on_loopback_only(soups, served):
     assert json.loads(call(soups, "--port", 8123, "--json")) == {"address": "http://127.0.0.1:8123/"}
     assert served[0] == ("127.0.0.1", 8123) and len(served) == 2
     assert "http://127.0.0.1:8718/" in call(soups)
+
+
+def test_at_another_address_it_says_that_nobody_signs_in_and_answers_to_given_names_only(soups, served):
+    refused = CliRunner().invoke(view, [str(soups), "--bind", "0.0.0.0"])
+    assert isinstance(refused.exception, UsageError) and "--name" in str(refused.exception.remedy) and not served
+    said = CliRunner().invoke(view, [str(soups), "--bind", "0.0.0.0", "--name", "view.example", "--json"])
+    assert json.loads(said.stdout) == {"address": "http://view.example:8718/"}
+    assert "reads everything" in said.stderr and served[0] == ("0.0.0.0", 8718)
+    pages = Http(served[1], "192.0.2.7")
+    assert pages.get("/", headers={"host": "view.example:8718"}).status_code == 200
+    for host in ("localhost", "127.0.0.1:8718", "0.0.0.0:8718"):
+        assert pages.get("/", headers={"host": host}).status_code == 400, host
+    assert "reads everything" not in CliRunner().invoke(view, [str(soups), "--name", "view.example"]).output
+    assert Http(served[3], "127.0.0.1").get("/", headers={"host": "view.example"}).status_code == 200
 
 
 def test_without_a_place_the_store_of_the_settings_is_shown(why_folder, served, monkeypatch):

@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from hazardmill.viewer.store import StoreTasks
 
 PORT = 8718
-_HOST = "127.0.0.1"
 
 
 @click.command(epilog="Example: hazardmill view releases/hazardmill-1.0.0 --static site")
 @click.argument("place", metavar="[STORE|RELEASE]", required=False)
+@click.option(
+    "--bind",
+    default="127.0.0.1",
+    show_default=True,
+    help="IP address to listen on; at any address but loopback, others read everything without signing in.",
+)
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to listen on.")
+@click.option("--name", "names", multiple=True, help="Host name in the address that people type; repeat for several.")
 @click.option(
     "--review",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -45,14 +51,22 @@ _HOST = "127.0.0.1"
 )
 @json_option
 def view(
-    place: str | None, port: int, review: Path | None, results: tuple[Path, ...], out: Path | None, as_json: bool
+    place: str | None,
+    bind: str,
+    port: int,
+    names: tuple[str, ...],
+    review: Path | None,
+    results: tuple[Path, ...],
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Look at the tasks of a store or a release in a browser.
 
     Shows all tasks as a table with filters and a search, and each task with its record, code, both plans step by step,
     certificate and contrast twin; in a store also the records that were not accepted, and all prompts and answers.
-    Serves on this machine only, and changes nothing. Without a place it shows the store of the settings. With --json
-    the address is printed as JSON before serving, or else what was written.
+    Serves on this machine only unless --bind says otherwise, asks nobody to sign in, and changes nothing. Without a
+    place it shows the store of the settings. With --json the address is printed as JSON before serving, or else what
+    was written.
     """
     from hazardmill.viewer.place import open_place
 
@@ -60,7 +74,7 @@ def view(
     if out is not None:
         _export(opened, out, as_json)
     else:
-        _serve(opened, port, as_json)
+        _serve(opened, bind, port, names, as_json)
 
 
 def _export(opened: StoreTasks | ReleaseView, out: Path, as_json: bool) -> None:
@@ -83,18 +97,25 @@ def _export(opened: StoreTasks | ReleaseView, out: Path, as_json: bool) -> None:
     click.echo(f"{size}; open {out / 'index.html'}")
 
 
-def _serve(opened: StoreTasks | ReleaseView, port: int, as_json: bool) -> None:
+def _serve(opened: StoreTasks | ReleaseView, bind: str, port: int, names: tuple[str, ...], as_json: bool) -> None:
     try:
-        from hazardmill.review.app.serve import listen, serve
+        from hazardmill.review.app.serve import answered_hosts, is_local, listen, serve
         from hazardmill.viewer.server.app import ViewService, create_app
     except ImportError as error:
         message = f"the local server needs a package that is not installed: {error.name}; --static DIR needs none"
         raise ExtraMissing(message, extra="review") from error
-    app = create_app(ViewService(opened))
-    listening = listen(_HOST, port)
-    address = f"http://{_HOST}:{port}/"
+    hosts = answered_hosts(bind, names)
+    app = create_app(ViewService(opened), hosts)
+    listening = listen(bind, port)
+    shown = names[0] if names else f"[{bind}]" if ":" in bind else bind
+    address = f"http://{shown}:{port}/"
     if as_json:
         print_json({"address": address})
     else:
         click.echo(f"view at {address} (end with ctrl-C)")
+    if not is_local(bind):
+        click.echo(
+            "whoever reaches this address reads everything, unencrypted: put a proxy with TLS and a sign-in in front",
+            err=True,
+        )
     serve(app, listening)

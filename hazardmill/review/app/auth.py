@@ -19,6 +19,9 @@ from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.decisions.folder import reviewer_name
 from hazardmill.review.service import ReviewerSession, ReviewService
 
+LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+"""Host names under which an app on loopback answers."""
+
 _MOST_FIELDS: Final = 40
 
 
@@ -33,7 +36,7 @@ class Rules:
         https: Whether browsers reach the app over HTTPS; cookies are then restricted to it.
     """
 
-    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    hosts: tuple[str, ...] = LOCAL_HOSTS
     tokens_demanded: bool = False
     reviewers: tuple[str, ...] = ()
     https: bool = False

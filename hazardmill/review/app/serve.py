@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from hazardmill.errors import HazardmillError, UsageError
-from hazardmill.review.app.auth import Doors, Rules
+from hazardmill.review.app.auth import LOCAL_HOSTS, Doors, Rules
 from hazardmill.review.app.connections import ConnectionLimits, PatientProtocol, protocol
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import session_key
@@ -47,27 +47,52 @@ def rules_for(
         UsageError: ``bind`` is not an IP address; or strangers could reach the app, and either a reviewer has no token
             or no host name is given.
     """
-    address = _address(bind)
-    local = Rules(reviewers=tuple(reviewers), https=https)
     asked = set(reviewers) or set(folder.assignments().of)
-    if address.is_loopback:
-        shown = f"[{address}]" if address.version == 6 else str(address)
-        return Rules(hosts=tuple(dict.fromkeys((*local.hosts, shown, *names))), reviewers=local.reviewers, https=https)
+    if is_local(bind):
+        return Rules(hosts=answered_hosts(bind, names), reviewers=tuple(reviewers), https=https)
     without = sorted(asked - set(Tokens(folder).names()))
     if without:
         raise UsageError(
             f"at {bind} others can reach the app, and there is no token for {', '.join(without)}",
             remedy="make one for each: hazardmill review token NAME",
         )
+    hosts = answered_hosts(bind, names)
+    return Rules(hosts=hosts, tokens_demanded=True, reviewers=tuple(reviewers), https=https)
+
+
+def is_local(bind: str) -> bool:
+    """Return whether only this machine can reach an address.
+
+    Args:
+        bind: An IP address, or ``localhost``.
+
+    Raises:
+        UsageError: ``bind`` is not an IP address.
+    """
+    return _address(bind).is_loopback
+
+
+def answered_hosts(bind: str, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the host names under which an app at an address answers; any other is an attempt at DNS rebinding.
+
+    Args:
+        bind: An IP address, or ``localhost``.
+        names: Further host names under which browsers may ask for the app.
+
+    Raises:
+        UsageError: ``bind`` is not an IP address; or it stands for all addresses, and no host name is given.
+    """
+    address = _address(bind)
+    shown = f"[{address}]" if address.version == 6 else str(address)
+    if address.is_loopback:
+        return tuple(dict.fromkeys((*LOCAL_HOSTS, shown, *names)))
     if address.is_unspecified and not names:
         raise UsageError(
             f"bound to {bind}, the app would accept requests for any host name, so a malicious web page could reach it "
-            "through a reviewer's browser (DNS rebinding)",
-            remedy="give the host name that reviewers type in the address: --name review.example.org",
+            "through its reader's browser (DNS rebinding)",
+            remedy="give the host name that people type in the address: --name review.example.org",
         )
-    shown = f"[{address}]" if address.version == 6 else str(address)
-    hosts = tuple(names) if address.is_unspecified else (shown, *names)
-    return Rules(hosts=hosts, tokens_demanded=True, reviewers=local.reviewers, https=https)
+    return tuple(names) if address.is_unspecified else (shown, *names)
 
 
 def _address(bind: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -1,4 +1,4 @@
-"""The app: it answers GET and HEAD, changes nothing, and asks nobody who they are, because it listens on loopback."""
+"""The app: it answers GET and HEAD, changes nothing, and asks nobody who they are (by default it is on loopback)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import re
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from mimetypes import guess_type
 from typing import Final
 
@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from hazardmill.errors import HazardmillError, StoreError
 from hazardmill.report.html import reports_folder
+from hazardmill.review.app.auth import LOCAL_HOSTS
 from hazardmill.review.app.middleware import BodyLimit, SecurityHeaders
 from hazardmill.review.app.serve import mark_commits
 from hazardmill.text.printable import printable
@@ -29,7 +30,6 @@ from hazardmill.viewer.index import ROWS, TEXTS, index_rows, index_texts
 from hazardmill.viewer.pack import pack, pack_fragments
 from hazardmill.viewer.store import StoreTasks
 
-HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 _SCRIPT: Final = "text/javascript"
 _REPORT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.html")
 _REPORT_POLICY: Final = (
@@ -160,11 +160,12 @@ class ViewService:
             return self._read.commits
 
 
-def create_app(service: ViewService) -> Starlette:
+def create_app(service: ViewService, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlette:
     """Return the app.
 
     Args:
         service: What it shows.
+        hosts: Host names under which it answers; any other name is an attempt at DNS rebinding.
     """
 
     def route(
@@ -201,7 +202,7 @@ def create_app(service: ViewService) -> Starlette:
     )
     # From the inside out: the last one added sees a request first.
     app.add_middleware(BodyLimit)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     app.add_middleware(SecurityHeaders)
     return app
 
