@@ -48,8 +48,9 @@ test: dev engines
 test-full: dev engines validators
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m full
 
-# Validators that cannot live beside our own packages: cffconvert wants a jsonschema of before 4.
-validators: $(VENV)/cffconvert/.installed
+# Validators that cannot live beside our own packages: cffconvert wants a jsonschema of before 4, and Prefect imports its
+# integration with Kubernetes wherever it is installed.
+validators: $(VENV)/cffconvert/.installed $(VENV)/deploy/.installed
 
 lint: dev
 	$(BIN)/ruff check .
@@ -109,6 +110,12 @@ $(VENV)/cffconvert/.installed: tests/release/cffconvert.lock | setup
 	sed -n '/^setuptools==/,/[^\\]$$/p' $< > $(VENV)/cffconvert/setuptools.lock
 	$(VENV)/cffconvert/bin/python $(LOCKED) $(VENV)/cffconvert/setuptools.lock
 	$(VENV)/cffconvert/bin/python $(LOCKED) $< --no-build-isolation
+	touch $@
+
+# A folder for PYTHONPATH: what else they need is in the environment.
+$(VENV)/deploy/.installed: requirements-deploy.lock | setup dev
+	rm -rf $(VENV)/deploy
+	$(BIN)/python $(LOCKED) $< --target $(VENV)/deploy
 	touch $@
 
 clean:
