@@ -15,7 +15,7 @@ RUN python -m venv --without-pip /opt/hazardmill
 WORKDIR /build
 COPY requirements.lock ./
 RUN python -m pip --python /opt/hazardmill/bin/python install --no-deps --require-hashes --requirement requirements.lock
-COPY pyproject.toml README.md LICENSE CHANGELOG.md ./
+COPY pyproject.toml README.md LICENSE ./
 COPY review/rubric.md review/
 COPY prompts prompts
 COPY sources sources
