@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -45,4 +46,5 @@ def unknown_run(run_id: str, known: Iterable[str], store: str, *, kind: str = "r
         kind: What to call such a run.
     """
     message = f"there is no {kind} {run_id} in this store"
-    return unknown_name(message, run_id, known, file=store, remedy="see: hazardmill run list")
+    remedy = f"see: hazardmill run list --store {shlex.quote(store)}"
+    return unknown_name(message, run_id, known, file=store, remedy=remedy)
