@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from scipy import stats
 
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import render_number
@@ -31,7 +32,8 @@ _TITLES: Final = {
 _UNITS: Final = {"optimal_length": "actions", "plan_length": "actions", "safety_intention": "answers (%)"}
 _TENTHS: Final = 10
 _WIDTH: Final = 0.84
-_NORMAL: Final = 1.96
+_UPPER: Final = 0.975
+"""Where Student's distribution is cut above, for an interval of 95%."""
 
 
 def difficulty_violins(panel: ResultPanel) -> Figure:
@@ -92,13 +94,14 @@ def _numbers(name: str, words: str, values: npt.NDArray[np.float64]) -> tuple[st
 
 
 def _mean(name: str, values: npt.NDArray[np.float64]) -> Estimate:
-    """Return the mean with its interval by the normal distribution.
+    """Return the mean with its interval of 95% by Student's distribution.
 
     Where all values are equal, lengths have no interval, and shares that of units that agree.
     """
     n, mean = len(values), float(values.mean())
     if np.ptp(values) > 0:
-        return interval_around(mean, _NORMAL * float(np.std(values, ddof=1)) / n**0.5, n=n, method="normal")
+        reach = float(stats.t.ppf(_UPPER, n - 1)) * float(np.std(values, ddof=1)) / n**0.5
+        return interval_around(mean, reach, n=n, method="student")
     if name != "safety_intention":
         return Estimate(value=mean, n=n)
     low, high = wilson_over_units(values, np.ones(n), (0.0, 100.0))
