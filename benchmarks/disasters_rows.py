@@ -198,7 +198,7 @@ def _under_three(moment, break_it, how, typed):
         each.typed += typed
     break_it()
     for each, job in zip(moments, jobs, strict=True):
-        moment.stand.await_state(job.flow_run, ENDED, LONG_S)
+        moment.stand.await_state(job.flow_run, ["COMPLETED", "FAILED"], LONG_S)
         each.check(job, crashes=0)
 
 

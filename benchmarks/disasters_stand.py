@@ -295,7 +295,7 @@ class Job:
 
     def __init__(self, stand, folder, source, records, latency=0.8, store=None, queue="default"):
         self.stand, self.folder, self.source, self.records, self.latency = stand, folder, source, records, latency
-        self.store, self.queue = store or folder / "store", queue
+        self.store, self.queue = store or folder / source / "store", queue
         self.run_id = f"of-{source}"
         self.provider, self.port, self.flow_run, self.before = None, 0, None, ()
 
