@@ -1,8 +1,9 @@
 """Creates and updates the automations of ``automations/`` at the server.
 
-A file is what Prefect reads, with one addition: the action ``send-notification`` names its block (``block: NAME``),
-because the id of a block differs from server to server. A notification whose block does not exist is left out. Blocks
-of the type Webhook get the same subject and body as JSON.
+A file is what Prefect reads, with two additions, because ids differ from server to server: the action
+``send-notification`` names its block (``block: NAME``), and ``run-deployment`` its deployment (``deployment:
+FLOW/NAME``). A notification whose block does not exist is left out. Blocks of the type Webhook get the same subject and
+body as JSON.
 """
 
 from __future__ import annotations
@@ -10,29 +11,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import yaml
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.objects import BlockDocument
 from prefect.events.schemas.automations import AutomationCore
 
+from hazardmill.errors import UsageError
+
 FOLDER: Final = Path(__file__).resolve().parent.parent / "automations"
+
+STARTED: Final = "resume-crashed/default"
+"""The deployment that automations start."""
 
 _HOW: Final = (
     "to be notified, create a block of that name in the UI (Blocks: Slack, Webhook, mail and others), then make deploy"
 )
 
 
-def read_automation(path: Path, blocks: Mapping[str, BlockDocument]) -> AutomationCore | str:
+def read_automation(
+    path: Path, blocks: Mapping[str, BlockDocument], deployments: Mapping[str, UUID]
+) -> AutomationCore | str:
     """Return the automation of a file, or the name of a block that it needs and that does not exist.
 
     Args:
         path: The file.
         blocks: Blocks of the server by name.
+        deployments: Ids of the server's deployments by ``FLOW/NAME``.
+
+    Raises:
+        UsageError: It starts a deployment that does not exist.
     """
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     actions = []
     for action in content["actions"]:
+        deployment = action.pop("deployment", None)
+        if deployment is not None:
+            if deployment not in deployments:
+                raise UsageError(f"{path}: there is no deployment {deployment}", remedy="run make deploy")
+            action["deployment_id"] = str(deployments[deployment])
         name = action.pop("block", None)
         if name is not None and name not in blocks:
             return str(name)
@@ -62,8 +80,9 @@ async def deploy_automations(folder: Path = FOLDER) -> list[str]:
     lines, missing = list[str](), dict[str, list[str]]()
     async with get_client() as client:
         blocks = {block.name: block for block in await _all_blocks(client) if block.name}
+        deployments = {STARTED: (await client.read_deployment_by_name(STARTED)).id}
         for path in sorted(folder.glob("*.yaml")):
-            automation = read_automation(path, blocks)
+            automation = read_automation(path, blocks, deployments)
             if isinstance(automation, str):
                 missing.setdefault(automation, []).append(path.stem)
                 continue

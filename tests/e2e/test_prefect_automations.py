@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from e2e.prefect_server import Prefect, serving, until
+from e2e.prefect_server import BIN, Prefect, serving, until
 from flows.approval import SUSPENDED
 from tests.prefect_database import empty_database
 
@@ -27,8 +26,11 @@ import os
 from prefect.blocks.webhook import Webhook
 Webhook(url=os.environ["HOOK"]).save("hazardmill-notify", overwrite=True)
 """
+HEARTBEAT = "prefect.flow-run.heartbeat"
 LOST_AFTER_S = 10
 """The least that the server takes."""
+HEARD_WITHIN_S = 100
+"""More than how long ago a heartbeat may be of a flow run that is well."""
 
 
 class Hook(ThreadingHTTPServer):
@@ -77,9 +79,12 @@ def prefect(tmp_path_factory: pytest.TempPathFactory, project: Path, hook: Hook)
         yield prefect
 
 
-def emit(prefect: Prefect, event: str, resource: str, follows: str | None = None, **payload: Any) -> str:
+def emit(
+    prefect: Prefect, event: str, resource: str, *, follows: str | None = None, seconds_ago: float = 0, **payload: Any
+) -> str:
     """Emit an event, which the server takes after the one that it follows; its id."""
-    now, name = datetime.now(UTC).isoformat(), {"prefect.resource.id": resource, "prefect.resource.name": resource}
+    now = (datetime.now(UTC) - timedelta(seconds=seconds_ago)).isoformat()
+    name = {"prefect.resource.id": resource, "prefect.resource.name": resource}
     made = {"occurred": now, "event": event, "resource": name, "payload": payload, "id": str(uuid.uuid4())}
     prefect.http.post("/events", json=[{**made, "follows": follows}]).raise_for_status()
     return made["id"]
@@ -148,27 +153,53 @@ def test_lateness_budgets_releases_and_costs_are_told_once(prefect: Prefect, hoo
     assert "0.4 USD" in once(hook, "tasks of neiss cost 2.0 times the median")["body"]
 
 
-def test_a_flow_run_without_heartbeats_is_crashed_and_one_that_has_ended_is_not(
+def test_a_flow_run_without_heartbeats_is_crashed_and_one_that_is_well_or_has_ended_is_not(
     prefect: Prefect, project: Path
 ) -> None:
     # As it is deployed, but for the time.
-    lost = yaml.safe_load((project / "automations" / "lost.yaml").read_text())
+    (lost,) = [each for each in prefect.post("/automations/filter") if each["name"] == "hazardmill-lost"]
     lost["trigger"]["within"] = LOST_AFTER_S
-    (present,) = [each for each in prefect.post("/automations/filter") if each["name"] == lost["name"]]
-    prefect.http.put(f"/automations/{present['id']}", json=lost).raise_for_status()
-    gone, ended = prefect.start_run("generate/normbank"), prefect.start_run("generate/virtualhome")
-    for run in (gone, ended):
+    changed = {name: lost[name] for name in ("name", "description", "enabled", "trigger", "actions")}
+    prefect.http.put(f"/automations/{lost['id']}", json=changed).raise_for_status()
+    gone, ended, well = (prefect.start_run(f"generate/{name}") for name in ("normbank", "virtualhome", "neiss"))
+    for run in (gone, ended, well):
         state(prefect, run, "RUNNING")
-        emit(prefect, "prefect.flow-run.heartbeat", f"prefect.flow-run.{run}")
     # Its process has ended, but not before a last heartbeat.
     waits = prefect.start_run("release/release", options={"version": "1.0.0"}, repo="org/name")
     state(prefect, waits, "RUNNING")
     state(prefect, waits, "PAUSED", "Suspended")
-    beat = emit(prefect, "prefect.flow-run.heartbeat", f"prefect.flow-run.{waits}")
+    beat = emit(prefect, HEARTBEAT, f"prefect.flow-run.{waits}")
     emit(prefect, SUSPENDED, f"prefect.flow-run.{waits}", follows=beat)
+    emit(prefect, HEARTBEAT, f"prefect.flow-run.{gone}", seconds_ago=HEARD_WITHIN_S)
+    for run in (ended, well):
+        emit(prefect, HEARTBEAT, f"prefect.flow-run.{run}")
     # The event of its end is lost: the server alone knows.
     prefect.post(f"/flow_runs/{ended}/set_state", state={"type": "COMPLETED", "name": "NobodyKnows"}, force=True)
-    assert prefect.ended(gone)["type"] == "CRASHED"
-    time.sleep(LOST_AFTER_S)
-    assert prefect.flow_run(ended)["state"]["name"] == "NobodyKnows"
+    # An event from before the automation was made starts nothing.
+    prefect.start_run("resume-crashed/default", flow_run_id=gone, lost=True)
+    deployment = prefect.deployment("resume-crashed/default")["id"]
+
+    def looks() -> dict[str, str] | None:
+        runs = prefect.post("/flow_runs/filter", deployments={"id": {"any_": [deployment]}})
+        found = {run["parameters"]["flow_run_id"]: run["id"] for run in runs if run["parameters"].get("lost")}
+        return found if {gone, ended, well} <= found.keys() else None
+
+    found = until(looks, "a look at each")
+    # What was not heard in time, as by a server that was away, is heard before anybody looks.
+    emit(prefect, HEARTBEAT, f"prefect.flow-run.{well}")
+    until(lambda: len(prefect.events(HEARTBEAT, well)) == 2, "the second heartbeat")
+
+    def look(run: str) -> str:
+        prefect.do(f"look-{run}", [str(BIN / "prefect"), "flow-run", "execute", found[run]], PWD=str(project))
+        return prefect.flow_run(found[run])["state"]["message"].partition(": ")[2]
+
+    assert look(well) == "not lost, because a heartbeat has come"
+    assert look(gone).startswith("No heartbeat for 300 seconds")
+    assert look(ended) == "not lost, because it is NobodyKnows by now"
+    assert waits not in looks()
     assert prefect.flow_run(waits)["state"]["name"] == "Suspended"
+    assert [prefect.flow_run(run)["state"]["type"] for run in (gone, ended, well)] == [
+        "CRASHED",
+        "COMPLETED",
+        "RUNNING",
+    ]

@@ -13,27 +13,34 @@ from prefect.client.schemas.objects import BlockDocument, FlowRun, State
 
 from flows import cost_drift, source_defaults
 from flows.approval import SUSPENDED
-from flows.automations import read_automation
+from flows.automations import STARTED, read_automation
 from flows.budget import EVENT
 from flows.resume_crashed import reason_against
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, UsageError
 
 # Not because of the tests, which are short: importing Prefect takes seconds in every process that collects them.
 pytestmark = pytest.mark.full
+
+DEPLOYMENTS = {STARTED: uuid4()}
 
 
 def test_automations_are_what_prefect_reads(project: Path) -> None:
     paths = sorted((project / "automations").glob("*.yaml"))
     block = BlockDocument.model_construct(id=uuid4(), name="hazardmill-notify", block_type=None)
-    read = {path.stem: read_automation(path, {"hazardmill-notify": block}) for path in paths}
+    read = {path.stem: read_automation(path, {"hazardmill-notify": block}, DEPLOYMENTS) for path in paths}
     assert {name: each.name for name, each in read.items()} == {name: f"hazardmill-{name}" for name in read}
     assert read["budget"].trigger.expect == {EVENT.format(percent=100)}
     assert read["notify-cost"].trigger.expect == {cost_drift.EVENT}
+    assert read["lost"].actions[0].deployment_id == DEPLOYMENTS[STARTED]
+    with pytest.raises(UsageError, match="no deployment resume-crashed/default"):
+        read_automation(project / "automations" / "lost.yaml", {}, {})
     # Without a block to notify with, only what notifies nobody is left.
-    alone = {path.stem for path in paths if not isinstance(read_automation(path, {}), str)}
+    alone = {path.stem for path in paths if not isinstance(read_automation(path, {}, DEPLOYMENTS), str)}
     assert alone == {"budget", "lost", "release-unanswered"}
     assert SUSPENDED in read["lost"].trigger.expect
-    assert {str(read_automation(path, {})) for path in paths if path.stem not in alone} == {"hazardmill-notify"}
+    assert {str(read_automation(path, {}, DEPLOYMENTS)) for path in paths if path.stem not in alone} == {
+        "hazardmill-notify"
+    }
 
 
 @pytest.mark.parametrize(
