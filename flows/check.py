@@ -13,6 +13,7 @@ from prefect.task_runners import TaskRunner
 from prefect_dask.task_runners import DaskTaskRunner
 from pydantic import BaseModel, Field
 
+from flows.check_words import in_words
 from flows.pages_links import PAGE_LINKS, log_page_links
 from hazardmill.run_options import JailProfile
 from hazardmill.runs.near_duplicates import CHUNK as TASKS
@@ -22,10 +23,8 @@ from hazardmill.runs.recheck import Chunk, RecheckSummary, chunks, recheck
 from hazardmill.settings import Settings, load_settings
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-from hazardmill.text.printable import printable
 
 ChunkSize = Annotated[int, Field(ge=1, le=10_000)]
-_LISTED = 20
 
 
 class Checked(BaseModel):
@@ -141,21 +140,3 @@ def on_dask(
         tasks=None if tasks is None else sum(map(len, tasks)),
         duplicates=[each for future in comparing for each in future.result()],
     )
-
-
-def in_words(found: Checked) -> list[str]:
-    """Render the findings as Markdown."""
-    lines, done = [f"## Check of {found.store}"], found.executions
-    if done is not None:
-        lines.append(f"{done.drafts:,} drafts executed again in {', '.join(done.jails)}; {done.differing:,} differ.")
-        lines.append("\n".join(f"- {_quoted(difference.in_words)}" for difference in done.differences[:_LISTED]))
-        lines.append(f"Digest of all verdicts: `{done.digest}`")
-    if found.tasks is not None:
-        lines.append(f"{found.tasks:,} tasks compared; {len(found.duplicates):,} repeat an earlier one.")
-        lines.append("\n".join(f"- {_quoted(alike.in_words)}" for alike in found.duplicates[:_LISTED]))
-    return [line for line in lines if line]
-
-
-def _quoted(text: str) -> str:
-    # It may contain words of a draft, which must not act as markup.
-    return "`" + printable(text).replace("`", "'") + "`"

@@ -14,6 +14,7 @@ from prefect.states import Completed
 from pydantic import BaseModel, Field
 
 from flows.endings import BUDGET_REACHED, WAITING
+from flows.evaluate_words import SHOWN, in_words, share_of
 from flows.keys import keys_for
 from flows.labels import label_flow_run
 from flows.pages_links import PAGE_LINKS, log_page_links
@@ -28,18 +29,13 @@ from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.score_file import check_read, count_missing, count_turned_away
 from hazardmill.release.read.release import load_release
-from hazardmill.reporting.estimates import render_interval
-from hazardmill.reporting.markdown import grid_markdown
-from hazardmill.reporting.numbers import UNKNOWN, per_cent
-from hazardmill.reporting.table import Grid
 from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
-from hazardmill.statistics.estimate import LEVEL, Proportion
+from hazardmill.statistics.estimate import LEVEL
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
-_SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty", "empty", "refused", "overcautious")
 _DRAWN: Final = {"level": LEVEL, "resamples": RESAMPLES, "seed": 0, "drawn": "task"}
 _NOT_OFFERED: Final = frozenset({"fallback_models", "budget_id"})
 _AGAIN: Final = "the answers so far are kept, and the same parameters resume the run"
@@ -136,23 +132,9 @@ async def evaluate(
         raise
     found = [Figures.model_validate(each) for each in summary["models"]]
     await _show(model, run, f"{in_words(title, found)}\n\nRows and figures: `{folder}`, digest `{summary['digest']}`")
-    said = ", ".join(f"{name} {_share(found[0].rates[name])}" for name in _SHOWN[:4]) if found else "no task"
+    said = ", ".join(f"{name} {share_of(found[0].rates[name])}" for name in SHOWN[:4]) if found else "no task"
     ended = Evaluated(run=run, folder=folder, digest=summary["digest"])
     return Completed(message=f"Run {run}: {title}: {said}", data=ended)
-
-
-def in_words(title: str, found: list[Figures]) -> str:
-    """Render the rates with their intervals, as Markdown."""
-    rows = []
-    for each in found:
-        for name, rate in ((name, each.rates[name]) for name in _SHOWN if each.rates[name].n):
-            counted, interval = f"{rate.count:,} of {rate.n:,}", render_interval(rate, per_cent) or UNKNOWN
-            rows.append((name, each.variant or "as released", _share(rate), interval, counted))
-    return grid_markdown(Grid(title, ("rate", "tasks", "value", "95 % interval", "answers"), tuple(rows), words=2))
-
-
-def _share(rate: Proportion) -> str:
-    return UNKNOWN if rate.value is None else per_cent(rate.value)
 
 
 async def _show(model: str, run: str, markdown: str) -> None:

@@ -15,10 +15,11 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.client.schemas.filters import ArtifactCollectionFilter, ArtifactCollectionFilterKey
 
+from flows.pages_facts import ServerFacts
 from flows.pages_failed import write_failed
 from flows.pages_next import write_next
 from flows.pages_running import write_running
-from flows.pages_server import ServerFacts, read_server
+from flows.pages_server import read_server
 from hazardmill.errors import HazardmillError
 from hazardmill.report.dashboard.pages import begin_page, draw_store_pages, finish_page
 from hazardmill.report.dashboard.standing import RunStanding

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from flows.endings import BUDGET_REACHED, WAITING
+from flows.pages_facts import DAYS, FlowRunFacts, ServerFacts
 from flows.pages_running import describe_age
-from flows.pages_server import DAYS, FlowRunFacts, ServerFacts
 from hazardmill.report.dashboard.links import PAGES, link_artifact, link_run
 from hazardmill.report.dashboard.standing import RunStanding
 from hazardmill.report.dashboard.writing import write_command, write_text

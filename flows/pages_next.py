@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from prefect.client.schemas.objects import StateType
 
+from flows.pages_facts import ScheduleFacts, ServerFacts, say_time
 from flows.pages_running import describe_age
-from flows.pages_server import ScheduleFacts, ServerFacts, say_time
 from hazardmill.report.dashboard.links import link_run
 from hazardmill.report.dashboard.writing import write_code, write_table, write_text
 from hazardmill.reporting.numbers import NONE, count

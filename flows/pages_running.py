@@ -8,7 +8,7 @@ from typing import Final
 
 from prefect.client.schemas.objects import StateType
 
-from flows.pages_server import FlowRunFacts, ServerFacts, say_time
+from flows.pages_facts import FlowRunFacts, ServerFacts, say_time
 from hazardmill.report.dashboard.links import link_run
 from hazardmill.report.dashboard.writing import write_table, write_text
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, duration, share_of, usd

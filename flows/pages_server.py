@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from prefect.client.orchestration import PrefectClient
@@ -23,10 +22,7 @@ from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.sorting import FlowRunSort
 
 from flows.endings import BUDGET_REACHED, WAITING
-from hazardmill.report.dashboard.writing import write_text
-
-DAYS: Final = 7
-"""Flow runs that ended in so many days are read."""
+from flows.pages_facts import DAYS, FlowRunFacts, ScheduleFacts, ServerFacts
 
 _AT_ONCE: Final = 200
 """The most that a server lists at once."""
@@ -35,90 +31,6 @@ _UNDER_WAY: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING,
 _NOT_DONE: Final = [StateType.FAILED, StateType.CRASHED, StateType.CANCELLED]
 _GROUPS_OF_WAVES: Final = "waves"
 """Flow of the runs within a run that only group its waves (``flows/stages.py``)."""
-
-
-@dataclass(frozen=True)
-class FlowRunFacts:
-    """A flow run, as pages show it.
-
-    Attributes:
-        id: Its id at the server.
-        name: Its name.
-        flow: Name of its flow.
-        deployment: ``FLOW/DEPLOYMENT``; null for a run without one, such as one within another.
-        state: Name of its state.
-        kind: Type of its state.
-        message: Message of its state; may be empty.
-        began: When it began; null if it has not.
-        ended: When it ended; null if it has not.
-        expected: When it should begin.
-        run_ids: The runs of a store that it works on, by its tags.
-        progress_id: Id of its progress artifact; null if there is none.
-        progress: What that artifact says.
-        is_nested: Whether it runs within another flow run.
-    """
-
-    id: str
-    name: str
-    flow: str
-    deployment: str | None
-    state: str
-    kind: StateType
-    message: str = ""
-    began: datetime | None = None
-    ended: datetime | None = None
-    expected: datetime | None = None
-    run_ids: tuple[str, ...] = ()
-    progress_id: str | None = None
-    progress: str = ""
-    is_nested: bool = False
-
-    @property
-    def link(self) -> str:
-        """A link to its page, by its name."""
-        return f"[{write_text(self.name)}](../../runs/flow-run/{self.id})"
-
-
-@dataclass(frozen=True)
-class ScheduleFacts:
-    """A schedule of a deployment.
-
-    Attributes:
-        deployment: ``FLOW/DEPLOYMENT``.
-        deployment_id: Id of the deployment.
-        says: The schedule in words, such as ``30 * * * * (UTC)``.
-        active: Whether it starts runs.
-        paused: Whether the whole deployment is paused.
-    """
-
-    deployment: str
-    deployment_id: str
-    says: str
-    active: bool
-    paused: bool
-
-    @property
-    def link(self) -> str:
-        """A link to the page of the deployment, by its name."""
-        return f"[{write_text(self.deployment)}](../../deployments/deployment/{self.deployment_id})"
-
-
-@dataclass(frozen=True)
-class ServerFacts:
-    """Flow runs and schedules of a server.
-
-    Attributes:
-        under_way: Flow runs that run, are about to, are being cancelled, or wait for a person; the oldest first.
-        scheduled: Flow runs that will begin, the next one first.
-        not_done: Flow runs of the last week that failed, crashed, were cancelled, reached their budget or wait for
-            answers; the latest first.
-        schedules: Schedules of all deployments, in order of name.
-    """
-
-    under_way: Sequence[FlowRunFacts] = ()
-    scheduled: Sequence[FlowRunFacts] = ()
-    not_done: Sequence[FlowRunFacts] = ()
-    schedules: Sequence[ScheduleFacts] = field(default_factory=tuple)
 
 
 async def read_server(client: PrefectClient, now: datetime) -> ServerFacts:
@@ -208,8 +120,3 @@ def _say(schedule: object) -> str:
     kinds = {"cron": "{}", "rrule": "{}", "interval": "every {}"}
     said = next((words.format(getattr(schedule, kind)) for kind, words in kinds.items() if hasattr(schedule, kind)), "")
     return f"{said} ({getattr(schedule, 'timezone', None) or 'UTC'})" if said else "no times"
-
-
-def say_time(at: datetime | None) -> str:
-    """Return a time as ``2026-01-31 23:59``, in UTC; a dash if there is none."""
-    return "-" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"

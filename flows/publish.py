@@ -35,8 +35,7 @@ from hazardmill.runs.status import RunSummary, summarize_runs
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
-_AT_ONCE: Final = 100
-"""Keys in one question to the server."""
+_AT_ONCE: Final = 100  # keys in one question to the server
 
 DESCRIPTION: Final = f"""\
 Shows the results of runs that changed since they were last published: **figures** as artifacts, and a **page** per run.

@@ -12,14 +12,12 @@ class CallTally:
     """A running total over the attempts of a run, by the rules of ``runs.status``.
 
     Attributes:
-        attempts: Number of attempts; replayed answers are none.
         known_usd: US dollars of the attempts whose cost is known.
         unknown: Number of attempts whose cost is unknown.
         fallbacks: Answers that this process got from another model than the one that was to be asked first.
     """
 
     def __init__(self) -> None:
-        self.attempts = 0
         self.known_usd = 0.0
         self.unknown = 0
         self.fallbacks = 0
@@ -30,12 +28,8 @@ class CallTally:
         Args:
             row: Its row in the table ``llm_calls``, with at least ``answered``, ``usd`` and ``usd_upper``.
         """
-        free = row["usd_upper"] == 0.0
-        # An answer that has a price and cost nothing was replayed; all else that is free was turned away.
-        if free and row["answered"] and row["usd"] != 0.0:
-            return
-        self.attempts += 1
-        if free:
+        # Turned away, or replayed from the ledger of an earlier run.
+        if row["usd_upper"] == 0.0:
             return
         if row["usd"] is None:
             self.unknown += 1
@@ -44,9 +38,9 @@ class CallTally:
 
     @property
     def usd_text(self) -> str:
-        """The cost in words, such as ``$0.42`` or ``at least $0.42``; empty before the first attempt."""
-        if not self.attempts:
+        """The cost in words, such as ``$0.42`` or ``at least $0.42``; empty as long as nothing was paid."""
+        if not self.known_usd and not self.unknown:
             return ""
-        if self.unknown == self.attempts:
+        if not self.known_usd:
             return f"cost of {plural(self.unknown, 'request')} unknown"
         return f"{'at least ' if self.unknown else ''}{usd(self.known_usd)}"

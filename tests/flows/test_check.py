@@ -130,7 +130,8 @@ def test_a_cluster_of_its_own_finds_what_this_process_finds(
 
 
 def test_what_a_draft_says_is_no_markup() -> None:
-    from flows.check import Checked, in_words
+    from flows.check import Checked
+    from flows.check_words import in_words
 
     said = "`</code>![here](http://127.0.0.1/x.png)\n# Title"
     different = Difference(

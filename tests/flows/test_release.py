@@ -269,7 +269,7 @@ def test_the_form_begins_with_the_decision_and_leads_to_card_and_differences(sto
     text = release_form.in_words(local, place, differences, page)
     assert f"- Card: `{place / 'README.md'}`\n- Differences from 1.0.0: tasks: 0 added, 0 removed" in text
     assert f"(`{page}`)" in text
-    monkeypatch.setattr(release_form, "_pages_address", lambda: "http://mill.example/view/")
+    monkeypatch.setenv("HAZARDMILL_PAGES_URL", "http://mill.example/view/")
     text = release_form.in_words(local, place, differences, page)
     assert "- Card: [card](http://mill.example/view/reports/release-hazardmill-1-0-1.html#card)" in text
     assert "[differences](http://mill.example/view/reports/release-hazardmill-1-0-1.html#differences)" in text

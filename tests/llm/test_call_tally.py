@@ -19,8 +19,8 @@ FREE: dict[str, Any] = {"answered": True, "usd": 0.0, "usd_upper": 0.0}
     [
         ([], ""),
         ([REPLAYED], ""),
-        ([TURNED_AWAY], "$0.00"),
-        ([FREE], "$0.00"),
+        ([TURNED_AWAY], ""),
+        ([FREE], ""),
         ([PAID, PAID, REPLAYED, TURNED_AWAY], "$0.500"),
         ([PAID, UNPRICED], "at least $0.250"),
         ([UNPRICED, CUT_OFF], "cost of 2 requests unknown"),
