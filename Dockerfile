@@ -44,12 +44,14 @@ ENV PATH=/opt/hazardmill/bin:$PATH \
     DO_NOT_TRACK=1 \
     PREFECT_SERVER_ANALYTICS_ENABLED=false \
     PREFECT_WORKER_QUERY_SECONDS=2 \
+    PREFECT_CLIENT_RETRY_EXTRA_CODES=500 \
+    PREFECT_CLIENT_MAX_RETRIES=6 \
     PREFECT_WORKER_WEBSERVER_HOST=127.0.0.1
 
 # What a home is for (caches, the profile of Prefect) is gone with the container, so that all but volumes can be read-only.
 RUN useradd --no-create-home --home-dir /tmp --uid 10001 mill
 WORKDIR /app
-RUN install --directory --owner mill generated evaluations releases review
+RUN install --directory --owner mill generated evaluations releases review server
 COPY --from=build /opt/hazardmill /opt/hazardmill
 # What is used from here and not from the package: the flows, and the samples by the paths that deployments name.
 COPY LICENSE prefect.yaml ./

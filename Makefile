@@ -25,8 +25,13 @@ PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD ?= 7776000
 PREFECT_SERVER_EVENTS_RETENTION_PERIOD ?= P7D
 # With SQLite's five connections, one that holds the lock can wait for another until all time out: minutes of silence.
 PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE ?= 50
+# Prefect ends a flow run whose lease on its deployment is gone, and in memory leases are gone when the server restarts.
+PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE ?= prefect.server.concurrency.lease_storage.filesystem
 # Seconds between a worker's looks for work.
 PREFECT_WORKER_QUERY_SECONDS ?= 2
+# While its database is away a server answers 500. Requests are repeated for two minutes instead of ending a flow run.
+PREFECT_CLIENT_RETRY_EXTRA_CODES ?= 500
+PREFECT_CLIENT_MAX_RETRIES ?= 6
 
 # Nothing is left to resolve in a lock (pip of Python 3.11 stumbles over extras when it resolves under hashes), and
 # hashes are checked for everything that is installed.
@@ -65,6 +70,7 @@ layers: dev
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED := $(PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED)
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD := $(PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD)
 server: export PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE := $(PREFECT_SERVER_DATABASE_SQLALCHEMY_POOL_SIZE)
+server: export PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE := $(PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE)
 server: export PREFECT_SERVER_EVENTS_RETENTION_PERIOD := $(PREFECT_SERVER_EVENTS_RETENTION_PERIOD)
 # The server reads its port from the first, and tells its pages the second: whatever the shell has for its clients.
 server: export PREFECT_SERVER_API_PORT := $(PORT)
@@ -74,6 +80,8 @@ server: setup
 
 worker deploy: export PREFECT_API_URL := $(PREFECT_API_URL)
 worker: export PREFECT_WORKER_QUERY_SECONDS := $(PREFECT_WORKER_QUERY_SECONDS)
+worker: export PREFECT_CLIENT_RETRY_EXTRA_CODES := $(PREFECT_CLIENT_RETRY_EXTRA_CODES)
+worker: export PREFECT_CLIENT_MAX_RETRIES := $(PREFECT_CLIENT_MAX_RETRIES)
 # Flows run where the worker was started: prefect.yaml takes this variable as their folder.
 worker: export PWD := $(CURDIR)
 worker: setup

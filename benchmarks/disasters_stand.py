@@ -144,7 +144,9 @@ class Stand(Prefect):
         name = f"worker-{next(self._numbers)}"
         prefect = str(Path(sys.executable).with_name("prefect"))
         words = [prefect, "worker", "start", "--pool", "mill", "--type", "process", "--work-queue", queue]
-        worker = self.begin(name, words, PWD=str(self.project))
+        # As `make worker` sets them.
+        patient = {"PREFECT_CLIENT_RETRY_EXTRA_CODES": "500", "PREFECT_CLIENT_MAX_RETRIES": "6"}
+        worker = self.begin(name, words, PWD=str(self.project), **patient)
         self.workers.append(worker)
         until(lambda: "started!" in self.said(name), "a worker", PATIENCE_S)
         return worker

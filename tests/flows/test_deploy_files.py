@@ -93,7 +93,9 @@ def test_the_view_reads_the_store_and_answers_under_given_names(compose: dict[st
 def test_flows_may_write_where_they_write_by_default(compose: dict[str, Any], project: Path) -> None:
     folders = ("generated", "evaluations", "releases", "review")
     image = (project / "Dockerfile").read_text()
-    assert f"install --directory --owner mill {' '.join(folders)}\n" in image
+    # The last one is the server's, for leases.
+    assert f"install --directory --owner mill {' '.join(folders)} server\n" in image
+    assert compose["services"]["server"]["volumes"] == ["server:/app/server"]
     places = {volume.split(":")[1] for volume in compose["services"]["worker"]["volumes"]}
     assert places == {f"/app/{folder}" for folder in folders}
     unit = (project / "deploy" / "systemd" / "hazardmill-worker@.service").read_text()
@@ -101,6 +103,16 @@ def test_flows_may_write_where_they_write_by_default(compose: dict[str, Any], pr
     assert writable.split() == [f"/srv/hazardmill/{folder}" for folder in folders]
     # Without folders of its own for temporary files, nothing runs where all else is read-only.
     assert "PrivateTmp=true" in unit
+
+
+def test_workers_are_as_patient_with_their_server_as_their_flows(project: Path) -> None:
+    file = yaml.safe_load((project / "prefect.yaml").read_text())
+    flows = file["definitions"]["mill"]["job_variables"]["env"]
+    patience = {name: value for name, value in flows.items() if name.startswith("PREFECT_CLIENT_")}
+    assert len(patience) == 2
+    for path in ("Makefile", "Dockerfile", "deploy/systemd/hazardmill-worker@.service"):
+        text = (project / path).read_text()
+        assert dict(re.findall(r"(PREFECT_CLIENT_\w+) ?\??= ?(\w+)", text)) == patience, path
 
 
 def test_git_leaves_passwords_out(project: Path) -> None:
