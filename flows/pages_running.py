@@ -42,7 +42,9 @@ def write_running(server: ServerFacts, runs: Mapping[str, RunSummary], now: date
 
 def _flow_row(each: FlowRunFacts, runs: Mapping[str, RunSummary], now: datetime) -> tuple[str, ...]:
     mine = [runs[run_id] for run_id in each.run_ids if run_id in runs]
-    done, _, left = each.progress.partition(", ")
+    done, *more = each.progress.split(", ")
+    # Between them are the rate, and what was spent (flows/progress.py).
+    left = next((part for part in more if part.endswith(" left")), "")
     far = _link_progress(each, done) if done else " ".join(map(_far, mine)) or NONE
     # A state that is not simply the running one is worth a word.
     state = "" if each.state == "Running" else f" ({write_text(each.state)})"

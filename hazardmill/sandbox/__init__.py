@@ -2,7 +2,7 @@
 
 | module | process | what it does |
 | --- | --- | --- |
-| policy, scopes | ours | what the code may contain: readable feedback before anything runs, and no boundary |
+| policy, scopes | ours, the prover | what the code may contain: feedback before anything runs, and no boundary |
 | check | ours | ``check(code, jail) -> Document | CheckFailure`` |
 | jail | ours | profile, layers and limits of the jail |
 | output | ours | reads what came out, and trusts none of it |
@@ -17,5 +17,5 @@
 | workloads/authoring | the child | runs a draft on our authoring module |
 | workloads/planner | the child | runs code on Unified Planning; ``planner_reader`` makes a document of its objects |
 | workloads/planner_api | the child | the base class that such code expects |
-| proving, workloads/proving | ours, the child | proofs in processes that can be killed |
+| proving, workloads/proving | ours, the prover | proofs, and the policy of drafts, in processes that can be killed |
 """

@@ -29,6 +29,8 @@ from flows import progress as progress_module
 from flows.budget import THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
+from flows.pages_facts import FlowRunFacts, ServerFacts
+from flows.pages_running import write_running
 from flows.progress import Progress, watch_progress
 from flows.publish import choose_due, describe
 from flows.publishing import key
@@ -495,6 +497,33 @@ def test_progress_is_shown_while_a_run_works_and_once_more_after_it(monkeypatch:
     assert shown[-1] == (100, "4 of 4 records, at least $0.420")
     assert committed == ["neiss:1", "neiss:2", "neiss:3"]
     assert len(shown) <= 3 and looks[-1] == 4
+
+
+def test_the_page_of_what_runs_takes_a_progress_apart() -> None:
+    now = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    for said, left in (
+        ("4 of 10 records, 1.4 records/s, at least $1,234.50, about 11 min left", "about 11 min left"),
+        ("4 of 10 records, 1.4 records/s, $0.420", "unknown"),
+    ):
+        run = FlowRunFacts(
+            "id",
+            "neiss",
+            "generate",
+            "generate/neiss",
+            "Running",
+            StateType.RUNNING,
+            began=now,
+            progress_id="p",
+            progress=said,
+        )
+        *_, row = (
+            line
+            for block in write_running(ServerFacts([run]), {}, now)
+            for line in block.splitlines()
+            if "neiss" in line
+        )
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[2:4] == ["[4 of 10 records](../../artifacts/artifact/p)", left]
 
 
 def test_what_goes_wrong_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:

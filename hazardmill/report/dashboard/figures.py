@@ -254,3 +254,12 @@ def _bars(
 
     said = "; ".join(f"{of} {text}" for of, text in zip(names, words, strict=True))
     return draw(name, title, f"Bars of {unit}: {said}.", 1.0 + ROW * len(names), paint, grid=grid, note=note)
+
+
+def lay_out_usd(axes: Axes) -> None:
+    """Lay out a vertical axis of US dollars: five round values at most, with lines across."""
+    axes.set_ylabel("USD")
+    axes.yaxis.grid(True)
+    axes.locator_params(axis="y", nbins=5)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.spines["left"].set_visible(False)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.report.cost import STAGES
+from hazardmill.report.dashboard.figures import lay_out_usd
 from hazardmill.report.dashboard.history import SpendTally
 from hazardmill.report.dashboard.history_queries import PAID, USD
 from hazardmill.report.dashboard.writing import write_code, write_picture, write_table, write_text
@@ -147,11 +148,7 @@ def daily_cost(spent: Sequence[DaySpend], now: datetime) -> Figure:
         ticks = range(DAYS - 1, -1, -7)
         axes.set_xticks(list(ticks), [days[tick] for tick in ticks])
         axes.set_xlim(-0.6, DAYS - 0.4)
-        axes.set_ylabel("USD")
-        axes.yaxis.grid(True)
-        axes.locator_params(axis="y", nbins=5)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.spines["left"].set_visible(False)
+        lay_out_usd(axes)
         draw_legend(axes, 2)
 
     note = f"The price of {plural(unknown, 'attempt')} is unknown and not in any bar." if unknown else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.report.dashboard.drift import BEFORE, BEYOND, TrendPoint, cost_trend
-from hazardmill.report.dashboard.figures import price_per_task
+from hazardmill.report.dashboard.figures import lay_out_usd, price_per_task
 from hazardmill.report.dashboard.history import History
 from hazardmill.report.dashboard.links import artifact_key, link_artifact, link_run
 from hazardmill.report.dashboard.writing import (
@@ -97,11 +97,7 @@ def draw_trend(source: str, trend: Sequence[TrendPoint]) -> Figure:
         ticks = range(len(trend) - 1, -1, -step)
         axes.set_xticks(list(ticks), [trend[tick].past.began[5:10] for tick in ticks])
         axes.set_xlabel("runs in order of time, by the day (UTC) on which they began")
-        axes.set_ylabel("USD")
-        axes.yaxis.grid(True)
-        axes.locator_params(axis="y", nbins=5)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.spines["left"].set_visible(False)
+        lay_out_usd(axes)
         draw_legend(axes, 3)
 
     notes = []

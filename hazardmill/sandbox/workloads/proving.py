@@ -1,7 +1,8 @@
 """Inside a proving process: work that arrives over a line, with limits of its own on memory and processor time.
 
 Started by ``sandbox/proving.py`` in an isolated interpreter. Unlike the jail it is not a wall: all it runs is our code,
-on documents that have been read. It exists to be killed, should a bound that is computed beforehand be wrong.
+on documents that have been read, and on the text of drafts, which it parses and never runs. It exists to be killed,
+should a bound that is computed beforehand be wrong.
 """
 
 from __future__ import annotations
