@@ -102,7 +102,7 @@ async def _work(run: Run, progress: Progress, log: WaveLog) -> str | None:
         waves = await asyncio.to_thread(run.waves)
         progress.done = progress.total - sum(map(len, waves))
         progress.pace = log.pace = pace
-        progress.tally = log.tally = session.ledger.tally
+        progress.tally = log.tally = pace.tally = session.ledger.tally
         session.on_record = progress
         try:
             async with _watch_budget(run, session, progress):

@@ -14,12 +14,14 @@ class CallTally:
     Attributes:
         known_usd: US dollars of the attempts whose cost is known.
         unknown: Number of attempts whose cost is unknown.
+        requests: Number of attempts of this process that have ended.
         fallbacks: Answers that this process got from another model than the one that was to be asked first.
     """
 
     def __init__(self) -> None:
         self.known_usd = 0.0
         self.unknown = 0
+        self.requests = 0
         self.fallbacks = 0
 
     def add(self, row: Mapping[str, Any]) -> None:

@@ -415,6 +415,7 @@ class Ledger:
             # What is about to be sent comes again when it has ended.
             if row["error"] != IN_FLIGHT:
                 self.tally.add(row)
+                self.tally.requests += 1
                 self.tally.fallbacks += bool(row["answered"]) and row.get("model_sent") not in (
                     None,
                     row["model_asked"],

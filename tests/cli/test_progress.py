@@ -69,7 +69,7 @@ def test_between_commits_it_says_how_long_the_rest_will_take(clock: Clock, capsy
     # The last line stands after the end, when nothing more will be done.
     assert capsys.readouterr().err.splitlines() == [
         "0/4 records: none yet; $0.250; about 3 min left",
-        "1/4 records: 1 no_danger; $0.250; about 6 min left",
+        "1/4 records: 1 no_danger; $0.250; about 2 min left",
         "1/4 records: 1 no_danger; $0.250",
     ]
 

@@ -38,10 +38,11 @@ def test_the_store_keeps_attempts_and_later_runs_find_the_answer(
     folder, make_backend, make_request, make_completion, prices, clock
 ):
     backend = make_backend(ProviderDown("broken"), make_completion("naïve ☂ answer"))
-    [paid], _ = ask(folder, backend, prices, clock, "run-1", make_request())
+    [paid], asking = ask(folder, backend, prices, clock, "run-1", make_request())
     [reused], ledger = ask(folder, backend, prices, clock, "run-2", make_request())
 
     assert reused == paid.model_copy(update={"paid": False})
+    assert (asking.tally.requests, ledger.tally.requests) == (2, 0)
     assert len(backend.asked) == 2
     assert ledger.attempts(paid.identity) == 2
     rows = Store(folder).rows("llm_calls")

@@ -162,7 +162,7 @@ async def _work(run: Run, quiet: bool, wait: bool) -> None:
     pace = RunPace(run.config, pending)
     with RunProgress(pending, quiet=quiet, pace=pace) as progress:
         async with run.session(progress.on_retry, pace, wait=wait) as session:
-            progress.tally = session.ledger.tally
+            progress.tally = pace.tally = session.ledger.tally
             await session.work_through(waves, progress)
     warn_unrecorded(session.unrecorded)
     older = older_answers(run.store, run.run_id)

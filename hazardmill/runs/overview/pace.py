@@ -13,6 +13,7 @@ from hazardmill.reporting.time_left import TimeLeft
 if TYPE_CHECKING:
     from hazardmill.generation.extract import ExtractResult
     from hazardmill.generation.refine import DraftAttempt
+    from hazardmill.llm.call_tally import CallTally
     from hazardmill.records import Record
     from hazardmill.runs.config import RunConfig
 
@@ -27,6 +28,9 @@ class RunPace(SilentWatch):
     A wave commits all its records at once, so that their number would say nothing for most of a run. A step therefore
     counts as half of what was left of its record, since it is not known how many drafts the record will take.
 
+    What the ledger answers before the first request ends says nothing about the pace of requests: until then, the time
+    left is unknown.
+
     Args:
         config: The configuration of the run.
         pending: Records that are not done yet.
@@ -35,11 +39,13 @@ class RunPace(SilentWatch):
     Attributes:
         done: How many records are done; those under way count in part.
         on_step: Called after each step of a record.
+        tally: Counts the requests of this process; null if any step says something about the pace.
     """
 
     def __init__(self, config: RunConfig, pending: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.done = 0.0
         self.on_step: Callable[[], None] | None = None
+        self.tally: CallTally | None = None
         self._of: dict[str, float] = {}
         """How much is done of each record under way, from 0 to 1."""
         self._dialogues = config.kind == "hazard_task"
@@ -92,6 +98,7 @@ class RunPace(SilentWatch):
         self._of[record_id] = max(before, share)
         self.done += self._of[record_id] - before
         if self._left is not None:
-            self._left.update(self.done)
+            asks = self.tally is None or self.tally.requests > 0
+            (self._left.update if asks else self._left.skip)(self.done)
         if self.on_step is not None:
             self.on_step()

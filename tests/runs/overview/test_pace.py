@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hazardmill.generation.acting.dialogue import Dialogue
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.overview.pace import RunPace
 from tests.factories.dialogues import prepared
@@ -57,6 +58,20 @@ def test_a_record_counts_once_whatever_was_seen_of_it() -> None:
     for name in ("x:1", "x:2", "x:3"):
         pace.commit(name)
     assert steps == [0.5, 1, 2, 3] and pace.text == ""
+
+
+def test_answers_of_the_ledger_say_nothing_about_the_pace() -> None:
+    clock, tally = Clock(), CallTally()
+    pace = RunPace(CONFIG, 10, clock)
+    pace.tally = tally
+    for name in ("x:1", "x:2", "x:3", "x:4"):
+        clock.now += 5
+        pace.commit(name)
+    assert (pace.done, pace.text) == (4, "")
+    tally.requests = 1
+    clock.now += 60
+    pace.commit("x:5")
+    assert pace.text == "about 5 min left"
 
 
 def test_answers_to_batches_come_at_no_pace() -> None:
