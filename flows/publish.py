@@ -25,7 +25,7 @@ from flows.cost_drift import report_drift
 from flows.pages import draw_pages
 from flows.pages_links import PAGE_LINKS, log_page_links
 from flows.parameters import RunName
-from flows.publishing import is_workers_store, key, report_place
+from flows.publishing import delete_old_pages, is_workers_store, key, report_place
 from hazardmill.errors import HazardmillError, InputError
 from hazardmill.report.dashboard import panels
 from hazardmill.report.dashboard.links import artifact_key
@@ -73,8 +73,8 @@ async def publish(
         if not due:
             raise InputError(f"{place.address} has no generation run {run_id}", remedy="see hazardmill run list")
     else:
-        since = datetime.now(UTC) - timedelta(days=days)
-        recent = [run for run in runs if _last_change(run) >= since]
+        delete_old_pages(place, {run.run_id: _last_change(run) for run in runs})
+        recent = [run for run in runs if _last_change(run) >= datetime.now(UTC) - timedelta(days=days)]
         due = choose_due(recent, await _read_published(recent))
     names, failed = list[str](), list[str]()
     # They come first: whoever waits for them need not wait for the figures of all runs that changed.

@@ -67,6 +67,15 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
         ),
         RunOption(unset="pages name the path of the report"),
     ] = None
+    reports_days: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="Days after the last change of a run for which `publish` keeps its page in `reports/`: "
+            "[operations.md](operations.md#what-grows-and-how-long-it-is-kept).",
+        ),
+        RunOption(unset="for good"),
+    ] = None
     authors: Annotated[
         tuple[Author, ...],
         Field(description="Authors of a release, each with `name`, `affiliation` and `orcid`: see below."),

@@ -23,6 +23,7 @@ HEAD: Final = (
 ELSEWHERE: Final = {
     "dask_address": "(of `flows/check.py`)",
     "pages_url": "(of `flows/publish.py`)",
+    "reports_days": "(of `flows/publish.py`)",
     "authors": "(of `release build`)",
     "doi": "`--doi` of `release build`",
 }

@@ -52,7 +52,7 @@ MODELS: dict[str, tuple[str, str]] = {
     "judge_model": ("--judge-model", "judge"),
 }
 
-ELSEWHERE = {"store", "dask_address", "pages_url", "authors", "doi"}
+ELSEWHERE = {"store", "dask_address", "pages_url", "reports_days", "authors", "doi"}
 """Settings that are no part of a run's configuration."""
 
 

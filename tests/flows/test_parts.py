@@ -33,7 +33,7 @@ from flows.pages_facts import FlowRunFacts, ServerFacts
 from flows.pages_running import write_running
 from flows.progress import Progress, watch_progress
 from flows.publish import choose_due, describe
-from flows.publishing import key
+from flows.publishing import delete_old_pages, key, report_path
 from flows.wave_log import WaveLog
 from hazardmill.errors import (
     BudgetReached,
@@ -55,7 +55,41 @@ from hazardmill.store.store import Store
 # Not because of the tests, which are short: importing Prefect takes seconds in every process that collects them.
 pytestmark = pytest.mark.full
 
-# --- what is due to be published
+# --- what is due to be published, and what is no longer kept
+
+
+def test_pages_of_runs_that_changed_long_ago_are_deleted_if_a_setting_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, now = Store(tmp_path / "store"), datetime.now(UTC)
+    names = (
+        "old",
+        "recent",
+        "all-1",
+        "all-1-bddl",
+        "all-1-neiss",
+        "all-2",
+        "all-2-bddl",
+        "all-2-neiss",
+        "release-mill-1",
+    )
+    ages = {"old": 9, "recent": 6, "all-1-bddl": 9, "all-1-neiss": 9, "all-2-bddl": 9, "all-2-neiss": 6}
+    changed = {name: now - timedelta(days=age) for name, age in ages.items()}
+    for name in names:
+        page = report_path(store, name)
+        page.parent.mkdir(exist_ok=True)
+        page.touch()
+
+    def kept() -> set[str]:
+        return {path.stem for path in (tmp_path / "reports").iterdir()}
+
+    delete_old_pages(store, changed)
+    assert kept() == set(names)
+    monkeypatch.setenv("HAZARDMILL_REPORTS_DAYS", "7")
+    delete_old_pages(store, changed)
+    assert kept() == {"recent", "all-2", "all-2-neiss", "release-mill-1"}
+    # A page that is gone is no error.
+    delete_old_pages(store, changed)
 
 
 def test_what_is_published_as_it_is_now_is_not_due() -> None:
