@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from hazardmill.errors import (
     StoreLocked,
 )
 from hazardmill.generation.watch import Watch
+from hazardmill.llm.call_tally import CallTally
 from hazardmill.llm.client import Retry
 from hazardmill.llm.requests import Message, Request
 from hazardmill.runs.config import RunConfig, RunInput
@@ -43,6 +45,8 @@ class Working(Run):
         self.finished: list[str] = []
         self.worked: list[list[int]] = []
         self.closed = 0
+        # What a session offers beside its work.
+        self.ledger = SimpleNamespace(tally=CallTally())
         self.unrecorded: list[NotRecorded] = []
 
     def pending(self) -> list[int]:

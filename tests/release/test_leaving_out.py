@@ -11,13 +11,15 @@ import pytest
 from factories.release_store import rewritten
 from pydantic import ValidationError
 
-from flows.release import in_words
+from flows.earlier_releases import compare
+from flows.release_form import in_words
 from hazardmill.errors import ReleaseRefused
 from hazardmill.release.build.build import BuiltRelease, build
 from hazardmill.release.build.options import LEAVABLE, WAIVABLE, Options
 from hazardmill.release.gates.findings import FindingTally, GateResult
 from hazardmill.release.gates.gates import GATES, LEFT_OUT_BECAUSE
 from hazardmill.release.gates.leaving_out import LeftOut
+from hazardmill.release.hub.folder import read_folder
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.read.exports import FORMATS, export
 from hazardmill.release.read.release import load_release
@@ -83,7 +85,7 @@ def test_nothing_of_what_is_left_out_stays(
 
 
 def test_card_changelog_and_the_form_for_approval_say_how_many_and_why(
-    without_one: tuple[BuiltRelease, Store, Row],
+    without_one: tuple[BuiltRelease, Store, Row], tmp_path: Path
 ) -> None:
     made, *_ = without_one
     why = "their texts have what looks like personal data"
@@ -91,7 +93,8 @@ def test_card_changelog_and_the_form_for_approval_say_how_many_and_why(
     assert f"| refused by the gate `personal_data`: {why} | 1 |" in card
     assert "passed (1 task left out)" in card
     assert f"Left out by the gate `personal_data`, as {why}: 1." in (made.folder / "CHANGELOG.md").read_text()
-    assert "left out by gate personal_data: 1" in in_words(made.manifest, made.folder, "a/b")
+    form = in_words(read_folder(made.folder), made.folder, compare(None, made.folder), tmp_path / "page.html")
+    assert "left out by gate personal_data: 1" in form
 
 
 def test_it_is_as_though_the_task_had_never_been_there(
