@@ -113,8 +113,8 @@ class ServerJournal(RequestsLog[ServedAttempt]):
         return self._counts[identity]
 
     def begin(self, identity: str | None, attempt: int | None, **what: Any) -> ServedAttempt:  # noqa: ANN401  # fields
-        """Log that a request has arrived."""
-        return self.add(ServedAttempt(self.next_number, identity, attempt, asked_at=log_time(), **what))
+        """Log that a request has arrived: now, if ``asked_at`` is not among the fields."""
+        return self.add(ServedAttempt(self.next_number, identity, attempt, **{"asked_at": log_time(), **what}))
 
 
 def read_journal(path: Path) -> tuple[ServedAttempt, ...]:

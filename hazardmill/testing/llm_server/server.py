@@ -40,6 +40,7 @@ from hazardmill.testing.llm_server.tokens import (
 )
 from hazardmill.testing.llm_server.wire import Connection, Incoming
 from hazardmill.testing.offline_author import answer as offline_answer_to
+from hazardmill.testing.requests_log import log_time
 from hazardmill.testing.serving import LoopbackServer
 
 AnswerFunction: TypeAlias = Callable[[ChatRequest], str | Awaitable[str]]
@@ -228,7 +229,8 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         self._journal.end(attempt, written=sent)
 
     async def _complete(self, connection: Connection, incoming: Incoming) -> None:
-        due = asyncio.get_running_loop().time() + self._latency
+        # By both clocks before the request is read, which takes a while where many arrive at once.
+        arrived, due = log_time(), asyncio.get_running_loop().time() + self._latency
         try:
             if not self._may_ask(incoming):
                 raise ChatRefusal(401, *_WRONG_KEY)
@@ -241,6 +243,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         attempt = self._journal.begin(
             asked.identity,
             asked.attempt,
+            asked_at=arrived,
             model=asked.model,
             stage=None if asked.key is None else asked.key.stage,
             fault=None if fault is None else str(fault),
