@@ -27,8 +27,8 @@ from prefect.blocks.webhook import Webhook
 Webhook(url=os.environ["HOOK"]).save("hazardmill-notify", overwrite=True)
 """
 HEARTBEAT = "prefect.flow-run.heartbeat"
-LOST_AFTER_S = 10
-"""The least that the server takes."""
+LOST_AFTER_S = 20
+"""Twice the least that the server takes: a busy machine may deliver an event seconds after the one it follows."""
 HEARD_WITHIN_S = 100
 """More than how long ago a heartbeat may be of a flow run that is well."""
 
