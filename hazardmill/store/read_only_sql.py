@@ -46,9 +46,13 @@ _MISWRITTEN: Final = (
     duckdb.ParserException,
     duckdb.BinderException,
     duckdb.CatalogException,
+    duckdb.ConversionException,
     duckdb.PermissionException,
 )
-"""Errors of DuckDB that only the words of a query cause, whatever the parts hold."""
+"""Errors of DuckDB that the words of a query cause: the parts are not hashed, which takes long for a large store.
+
+A cast can also fail on a damaged value. That is rare, and its remedy names ``store verify`` anyway.
+"""
 
 _READ: Final = "use select, from, describe, show or summarize"
 
