@@ -26,12 +26,13 @@ from flows.pages import draw_pages
 from flows.pages_links import PAGE_LINKS, log_page_links
 from flows.parameters import RunName
 from flows.publishing import delete_old_pages, is_workers_store, key, report_place
-from hazardmill.errors import HazardmillError, InputError
+from hazardmill.errors import HazardmillError
 from hazardmill.report.dashboard import panels
 from hazardmill.report.dashboard.links import artifact_key
 from hazardmill.report.html import write_report
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import RunSummary, summarize_runs
+from hazardmill.store.run_ids import unknown_run
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
@@ -71,7 +72,7 @@ async def publish(
     if run_id is not None:
         due = [run for run in runs if run.run_id == run_id]
         if not due:
-            raise InputError(f"{place.address} has no generation run {run_id}", remedy="see hazardmill run list")
+            raise unknown_run(run_id, [run.run_id for run in runs], place.address, kind="generation run")
     else:
         delete_old_pages(place, {run.run_id: _last_change(run) for run in runs})
         recent = [run for run in runs if _last_change(run) >= datetime.now(UTC) - timedelta(days=days)]

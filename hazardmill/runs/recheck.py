@@ -21,6 +21,7 @@ from hazardmill.runs.config import RunConfig
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.store.run_ids import known_runs, unknown_run
 from hazardmill.store.store import Store
+from hazardmill.text.shell import command
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -150,7 +151,8 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     rows = store.query(lambda views: views.execute(_IDS, {"runs": runs}).fetchall(), ["drafts", "checks"])
     if not rows:
         of = "" if runs is None else f" of {', '.join(runs)}"
-        raise InputError(f"no draft{of} was executed", file=str(store.path), remedy="see: hazardmill run list")
+        see = command("run", "list", "--store", store.address)
+        raise InputError(f"no draft{of} was executed", file=store.address, remedy=f"see: {see}")
     by_run: dict[str, list[tuple[str, int]]] = {}
     for run_id, record_id, draft in rows:
         by_run.setdefault(run_id, []).append((record_id, draft))

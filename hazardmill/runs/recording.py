@@ -14,6 +14,7 @@ from hazardmill.llm.requests import AnswerKey, Stage, Usage
 from hazardmill.records import FrozenModel, ProductKind
 from hazardmill.store.run_ids import unknown_run
 from hazardmill.store.store import Store
+from hazardmill.text.shell import command
 
 _KEY: Final = ("stage", "round", "draft", "repair", "sample")
 _USAGE: Final = tuple(Usage.model_fields)
@@ -67,9 +68,11 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
         ended = {row["record_id"] for row in store.rows("outcomes", {"run_id": run_id}, ["record_id"])}
         rows = store.rows(TABLE, {"run_id": run_id, "answered": True})
         if not ended or not rows:
+            in_store = "--store", store.address
             raise InputError(
                 f"run {run_id} has no answer to a finished record",
-                remedy="see: hazardmill run list; to finish a pending run: hazardmill run resume",
+                remedy=f"see: {command('run', 'list', *in_store)}; to finish a pending run: "
+                f"{command('run', 'resume', run_id, *in_store)}",
             )
         for row in rows:
             if row["record_id"] in ended and row["stage"] != "evaluate":

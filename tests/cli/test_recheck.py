@@ -41,4 +41,4 @@ def test_an_unknown_run_ends_with_2_and_a_store_without_drafts_with_3(store: Sto
     assert ended.code == 2 and "there is no run nobody in this store" in ended.err
     Store.open("empty", create=True)
     ended = hazardmill("run", "recheck", "--store", "empty")
-    assert ended.code == 3 and "no draft was executed" in ended.err
+    assert ended.code == 3 and "no draft was executed" in ended.err and "run list --store " in ended.err

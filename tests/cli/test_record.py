@@ -135,6 +135,7 @@ def test_a_run_that_has_nothing_to_record_is_refused(
     assert generate("--model", "offline-author", "--store", "first", "--run-id", "three").code == 0
     ended = hazardmill("run", "record", "three", "--store", "first", "--out", "more")
     assert ended.code == 3 and "run three has no answer to a finished record" in ended.err
+    assert "hazardmill run list --store " in ended.err and "hazardmill run resume three --store " in ended.err
     assert not Path("more").exists()
 
 

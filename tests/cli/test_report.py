@@ -72,6 +72,7 @@ def test_an_unknown_run_and_a_store_without_runs_are_refused(hazardmill: Hazardm
     assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 1, "--store", "s").code == 0
     ended = hazardmill("report", "--store", "s")
     assert ended.code == 3 and "has no generation run" in ended.err
+    assert "see: hazardmill run list --store " in ended.err
     ended = hazardmill("report", "--store", "s", "--run", "nope")
     assert ended.code == 2 and "no generation run nope" in ended.err
     assert not Path("report").exists()

@@ -205,11 +205,11 @@ def test_an_unknown_price_leaves_out_its_pair_and_is_counted(compared: Store, tm
 def test_a_run_is_not_compared_with_itself_nor_with_one_that_is_not_there(compared: Store) -> None:
     with pytest.raises(UsageError, match="run base cannot be compared with itself") as caught:
         compare(compared, "base", "base")
-    assert caught.value.remedy == "name two runs; see: hazardmill run list"
+    assert caught.value.remedy == f"name two runs; see: hazardmill run list --store {compared.address}"
     for names in (("base", "nobody"), ("nobody", "base")):
         with pytest.raises(InputError, match="there is no generation run nobody in this store") as caught_too:
             compare(compared, *names)
-        assert "hazardmill run list" in caught_too.value.remedy
+        assert f"hazardmill run list --store {compared.address}" in caught_too.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_runs_without_a_record_to_compare_say_why(
         worked(later)
     with pytest.raises(InputError, match=said) as caught:
         compare(store, "base", "later")
-    assert remedy in caught.value.remedy
+    assert remedy in caught.value.remedy and f"--store {store.address}" in caught.value.remedy

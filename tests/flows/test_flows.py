@@ -197,8 +197,9 @@ def test_a_run_is_published_when_it_changed(prefect_server, sample, tmp_path, mo
 
     generate("neiss", sample, limit=2, store=store.path, run_id=second)
     assert publish(store.path) == [second]
-    with pytest.raises(InputError, match="has no generation run nobody"):
+    with pytest.raises(InputError, match="there is no generation run nobody in this store") as caught:
         publish(store.path, run_id="nobody")
+    assert caught.value.remedy == f"see: hazardmill run list --store {store.path}"
 
 
 def test_a_run_whose_figures_cannot_be_drawn_keeps_no_other_one_from_its_own(
