@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from hazardmill.reporting.numbers import UNKNOWN, share
 from hazardmill.statistics.estimate import Estimate, Method
 
 Form = Callable[[float], str]
 """A function that writes one number, such as ``share``, ``per_cent``, ``points`` or ``decimals(2)``."""
+
+_NAMED: Final[dict[Method, str]] = {"averaged": "averaged", "wilson": "Wilson"}
+"""Methods that are named beside an interval."""
 
 
 def render_estimate(
@@ -41,6 +45,7 @@ def render_interval(found: Estimate, form: Form, usual: Method | None = None) ->
     """Write the interval of an estimate as ``4.75 to 19.26``, or as ``78.5 to 100.0, Wilson``.
 
     Wilson's interval is named, because it often stands among intervals of a bootstrap, where (almost) all tasks agree.
+    So is the averaged interval of a mean of two figures.
 
     Args:
         found: The estimate.
@@ -52,8 +57,8 @@ def render_interval(found: Estimate, form: Form, usual: Method | None = None) ->
     """
     if found.low is None or found.high is None:
         return None
-    named = ", Wilson" if found.method == "wilson" and usual != "wilson" else ""
-    return f"{form(found.low)} to {form(found.high)}{named}"
+    named = _NAMED.get(found.method) if found.method is not None and found.method != usual else None
+    return f"{form(found.low)} to {form(found.high)}" + (f", {named}" if named else "")
 
 
 def render_share(found: Estimate, unknown: str, digits: int = 1, usual: Method | None = None) -> str:

@@ -17,7 +17,9 @@ from hazardmill.records import FrozenModel
 LEVEL: Final = 0.95
 """Confidence level of an interval, unless stated otherwise."""
 
-Method = Literal["bootstrap", "fisher", "hedges", "newcombe", "normal", "pearson", "spearman", "student", "wilson"]
+Method = Literal[
+    "averaged", "bootstrap", "fisher", "hedges", "newcombe", "normal", "pearson", "spearman", "student", "wilson"
+]
 
 
 class Estimate(FrozenModel):
@@ -29,7 +31,8 @@ class Estimate(FrozenModel):
         high: Upper end of the interval; ``None`` if there is no interval.
         n: Number of things that the figure is computed from; ``None`` if whoever holds the estimate states it.
         method: How the figure or its interval was computed; ``wilson`` also where (almost) all units agree, so that a
-            bootstrap over them would show too little of the spread.
+            bootstrap over them would show too little of the spread. ``averaged`` is the mean of two figures whose
+            intervals' lower ends are averaged, and upper ends likewise.
         why: Why there is no value or no interval; ``None`` if nothing is missing.
     """
 

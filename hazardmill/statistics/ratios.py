@@ -167,7 +167,7 @@ def mean_of_estimates(first: Estimate, second: Estimate, why: str) -> Estimate:
         low=((first.low or 0.0) + (second.low or 0.0)) / 2,
         high=((first.high or 0.0) + (second.high or 0.0)) / 2,
         n=(first.n or 0) + (second.n or 0),
-        method=first.method if first.method == second.method else "wilson",
+        method="averaged",
     )
 
 

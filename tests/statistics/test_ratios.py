@@ -26,7 +26,7 @@ def test_a_ratio_is_pooled_and_its_interval_is_over_units() -> None:
     assert found["y"].low == pytest.approx(rate(1, 1).low)
 
 
-def test_units_of_a_cluster_are_drawn_together() -> None:
+def test_units_of_a_cluster_count_as_one_unit() -> None:
     rows = {"x": [(1.0, 1.0), (0.0, 1.0)]}
     apart = ratios_of_sums(["a", "b"], rows)["x"]
     assert (apart.low, apart.high) == pytest.approx(wilson_interval(1, 2))
@@ -52,10 +52,10 @@ def test_answers_to_one_task_are_one_unit_and_a_large_cluster_is_no_more() -> No
     assert found.low == pytest.approx(1 - most(100**2 / (98**2 + 2**2))) and found.low < rate(2, 2).low
 
 
-def test_the_mean_of_two_estimates_is_at_most_as_uncertain_as_both_together() -> None:
+def test_the_interval_of_a_mean_of_two_figures_has_the_means_of_their_ends_and_is_named_averaged() -> None:
     found = mean_of_estimates(rate(14, 14), rate(5, 10), "unknown")
     low, high = rate(14, 14).low + rate(5, 10).low, 1 + rate(5, 10).high
-    assert (found.value, found.n, found.method) == (0.75, 24, "wilson")
+    assert (found.value, found.n, found.method) == (0.75, 24, "averaged")
     assert (found.low, found.high) == pytest.approx((low / 2, high / 2))
     assert mean_of_estimates(rate(1, 1), rate(0, 0), "no second").model_dump(exclude_none=True) == {"why": "no second"}
 
@@ -89,7 +89,7 @@ def test_a_difference_of_shares_may_be_bounded_on_both_sides(off: list[float], d
 
 @settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 6), st.booleans())
-def test_one_answer_that_deviates_does_not_make_the_interval_narrower(
+def test_one_answer_that_deviates_makes_the_interval_at_most_a_tenth_narrower(
     tasks: int, answers: int, right: int, more: bool
 ) -> None:
     right = min(right, answers)
@@ -144,4 +144,5 @@ def test_a_ratio_without_a_denominator_says_why() -> None:
         "x": (None, None, 0, "nobody succeeded"),
         "y": (None, None, 0, None),
     }
+    assert all(each.method is None for each in found.values())
     assert ratios_of_sums([], {"x": []}, resamples=10)["x"].value is None

@@ -80,7 +80,7 @@ def test_recalls_their_mean_and_over_refusal(tmp_path: Path) -> None:
     assert column(grid, "Recall Mal")[0].startswith("50.00 % (") and column(grid, "Recall Mal")[0].endswith("1 of 2")
     assert column(grid, "Recall Sit")[0].endswith("1 of 1")
     (mean,) = column(grid, "Mean of both, 95 %")
-    assert mean.startswith("75.00 % (") and mean.endswith(", Wilson), n 3")
+    assert mean.startswith("75.00 % (") and mean.endswith(", averaged), n 3")
     assert column(grid, "Over-refusal")[0].startswith("25.00 % (")
     assert column(grid, "No decision") == ["1"]
     assert "Missing answers" not in grid.head and "Declined by finish reason" not in grid.head
