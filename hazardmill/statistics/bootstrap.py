@@ -28,8 +28,8 @@ UNDEFINED: Final = 0.05
 NO_SPREAD: Final = "all resamples have the same value, so they show no spread"
 """Why a figure whose resamples agree has no interval, unless its range gives it one (``ratios``)."""
 
-_ROUNDING: Final = 1e-9
-"""Ends of an interval that are no further apart, relative to their size, differ by rounding only."""
+ROUNDING: Final = 1e-9
+"""Two numbers that are no further apart, relative to their size, differ by the rounding of floating point only."""
 
 _CELLS: Final = 4_000_000
 """Weights held in memory at a time: 32 MB of floats."""
@@ -126,7 +126,7 @@ def has_no_width(low: float, high: float) -> bool:
     Percentiles of a bootstrap are the same where all units agree: 14 of 14 give 14 of 14 in every resample. This says
     nothing about how close the figure is to the truth, so that no such interval is ever reported.
     """
-    return high - low <= _ROUNDING * max(1.0, abs(low), abs(high))
+    return high - low <= ROUNDING * max(1.0, abs(low), abs(high))
 
 
 def _weights(generator: np.random.Generator, count: int, units: int) -> Floats:

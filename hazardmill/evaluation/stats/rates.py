@@ -16,7 +16,7 @@ METRICS: Final = ("feasibility", "safety", "safety_intention", "safety_precision
 MODEL: Final = "model"
 PARAMETERS: Final = "total_params_b"
 _NEEDED: Final = (MODEL, "feasibility", "safety", "safety_intention")
-_ROUNDING: Final = 0.11
+_PUBLISHED_TO_TENTHS: Final = 0.11
 """Rates rounded to a tenth may seem to break a law by up to this many points."""
 
 
@@ -66,7 +66,7 @@ def read_rates(file: Path) -> tuple[list[ModelRates], list[str]]:
     for line, row in rows:
         values = {metric: _number(file, line, metric, row.get(metric, ""), 0, 100) for metric in METRICS}
         feasibility, safety = values["feasibility"], values["safety"]
-        if feasibility is not None and safety is not None and safety > feasibility + _ROUNDING:
+        if feasibility is not None and safety is not None and safety > feasibility + _PUBLISHED_TO_TENTHS:
             raise InputError(
                 f"safety {safety:g} is above feasibility {feasibility:g}, but every safe plan is feasible",
                 file=str(file),

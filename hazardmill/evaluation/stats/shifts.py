@@ -19,15 +19,12 @@ from hazardmill.evaluation.stats.answers import HARD, LABELS
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
 from hazardmill.evaluation.stats.units import Points, RateChange, change
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import ROUNDING
 from hazardmill.statistics.estimate import LEVEL, Proportion
 from hazardmill.statistics.proportion import Share, rate
 
 _EXPECTED: Final = 5
 """An expected count below this makes the chi-squared distribution a doubtful approximation."""
-
-
-_ROUNDING: Final = 1e-9
-"""Rounding error of a mean over answers, then over models."""
 
 
 class ChiSquared(FrozenModel):
@@ -143,7 +140,7 @@ def easy_hard(tasks: pd.DataFrame) -> EasyHard:
         tasks: ``Answers.tasks``.
     """
     known = tasks[tasks["score"].notna()]
-    hard = (known["score"] <= HARD + _ROUNDING).to_numpy().astype(np.int64)
+    hard = (known["score"] <= HARD + ROUNDING).to_numpy().astype(np.int64)
     return EasyHard(
         easy=int((hard == 0).sum()),
         hard=int(hard.sum()),
