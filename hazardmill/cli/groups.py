@@ -285,6 +285,10 @@ def sources() -> None:
             "hazardmill.cli.store:digest",
             "Print a hash per table, equal for runs with equal results.",
         ),
+        "export": (
+            "hazardmill.cli.store:export",
+            "Write a snapshot of a store as Parquet, Delta tables or DuckLake.",
+        ),
         "rebuild": (
             "hazardmill.cli.store:rebuild",
             "Quarantine damaged files, and restore the store as far as possible.",
@@ -297,7 +301,7 @@ def sources() -> None:
     epilog="Example: hazardmill store verify --store demo-out/store",
 )
 def store() -> None:
-    """Verify, hash, copy, compact or rebuild a store."""
+    """Verify, hash, copy, export, compact or rebuild a store."""
 
 
 @click.group(

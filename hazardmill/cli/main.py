@@ -40,7 +40,7 @@ COMMANDS: Final = {
         "Make and check scenarios of harmful commands and of risks.",
     ),
     "sources": ("hazardmill.cli.groups:sources", "List and describe sources, and download their files."),
-    "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, compact or rebuild a store."),
+    "store": ("hazardmill.cli.groups:store", "Verify, hash, copy, export, compact or rebuild a store."),
     "task": (
         "hazardmill.cli.groups:task",
         "Check, judge, solve, certify, repair, import and export tasks.",

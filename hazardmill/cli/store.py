@@ -1,10 +1,11 @@
-"""``hazardmill store verify | digest | copy | compact | rebuild``."""
+"""``hazardmill store verify | digest | copy | export | compact | rebuild``."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -17,6 +18,7 @@ from hazardmill.store.maintenance.rebuild import RebuildReport
 from hazardmill.store.run_ids import known_runs, unknown_run
 from hazardmill.store.schemas import TABLES
 from hazardmill.store_access import open_store
+from hazardmill.store_export import DESCRIPTION, Format, export_store
 from hazardmill.text.printable import printable_lines
 from hazardmill.text.suggestions import unknown_name
 from hazardmill.verification.findings import TaskFinding
@@ -103,6 +105,28 @@ def copy(source: str, target: str, live: bool, as_json: bool) -> None:
 def _show_progress(done: int, of: int) -> None:
     if done and done % 500 == 0 and done < of:
         click.echo(f"{done} of {of} commit(s)", err=True)
+
+
+@click.command(epilog="Example: hazardmill store export --to parquet exported")
+@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--to", "format_", type=click.Choice(get_args(Format)), required=True, help="What to write.")
+@store_option
+@json_option
+def export(out: Path, format_: Format, store_path: Path | None, as_json: bool) -> None:
+    """Write a snapshot of a store as Parquet, Delta tables or DuckLake.
+
+    DIR must not exist. It holds a Parquet file per table, with the last row of each key, and export.json, which names
+    the store, its last commit, and rows and SHA-256 of each file. Delta adds a log per table, DuckLake a catalogue
+    (catalog.sqlite). Runs can continue meanwhile.
+    """
+    made = export_store(open_store(store_path), format_, out)
+    if as_json:
+        print_json(asdict(made))
+        return
+    tables = made.tables.values()
+    rows, size = sum(table.rows for table in tables), sum(table.bytes for table in tables) / 1e6
+    click.echo(f"{len(tables)} table(s), {rows} row(s), {size:.1f} MB up to commit {made.commit}")
+    click.echo(printable_lines(f"described in {out / DESCRIPTION}"))
 
 
 @click.command(epilog="Example: hazardmill store compact --store demo-out/store --target 256")

@@ -11,7 +11,7 @@ import pytest
 
 from .conftest import Ended, Hazardmill, OnceASession
 
-NOT_INSTALLED = ("boto3", "fastapi", "huggingface_hub", "litellm", "pandas", "scipy", "unified_planning", "uvicorn")
+NOT_INSTALLED = "boto3 deltalake ducklake fastapi huggingface_hub litellm pandas scipy unified_planning uvicorn".split()
 """Packages that only extras install."""
 
 
@@ -69,6 +69,7 @@ def given(words: str, neiss: Path) -> list[str]:
             "there is no record or task 'neiss:24990010' in this store [did you mean neiss:",
         ),
         ("task solve neiss- --store s", "there is no task 'neiss-' in this store [did you mean neiss-"),
+        ("store export s --to parquet --store s", "s already exists [name a folder that does not exist yet]"),
         ("store digest --without outcom --store s", "the digest covers no column named outcom [did you mean outcome?"),
         # Words that do not go together, and values.
         ("ingest --source neiss", "source neiss needs a path: give a NEISS file"),
@@ -117,6 +118,8 @@ def test_what_lies_at_a_path_is_wrong(hazardmill: Hazardmill, neiss: Path, words
 
 EXTRAS = {
     "query 1 --store s3://bucket/prefix": "s3",
+    "store export o --to delta --store s": "delta",
+    "store export o --to ducklake --store s": "ducklake",
     "evaluate score --release some/where --plans text.txt": "hub",
     "run generate --source neiss --input {neiss} --store s --model openai/x": "llm",
     "evaluate stats text.txt": "evaluation",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def test_digest_prints_a_hash_a_table(hazardmill: Hazardmill) -> None:
     assert hazardmill("store", "digest", "--store", "s", "--json").json == digests
     lines = hazardmill("store", "digest", "--store", "s").out.splitlines()
     assert lines == [f"{value}  {table}" for table, value in digests.items()]
+
+
+def test_export_prints_what_it_wrote(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    ended = hazardmill("store", "export", "--to", "parquet", "exported", "--store", "s")
+    last, _ = Store.open("s").last_commit()
+    assert ended.code == 0 and f" up to commit {last}\ndescribed in exported/export.json\n" in ended.out
+    made = hazardmill("store", "export", "--to", "parquet", "again", "--store", "s", "--json").json
+    assert made == json.loads((empty_folder / "exported" / "export.json").read_text())
 
 
 def test_the_digest_of_an_unknown_run_is_refused(hazardmill: Hazardmill) -> None:

@@ -1,4 +1,4 @@
-"""The temporary folder in which a release is built: beside the requested one, and renamed to it when complete."""
+"""The temporary folder in which a release or an export is built: beside the requested one, and renamed to it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def staged_beside(out: Path) -> Iterator[Path]:
         if isinstance(error, HazardmillError):
             raise
         raise StoreError(
-            f"the release cannot be written: {error.strerror or error}",
+            f"the folder cannot be written: {error.strerror or error}",
             file=str(out),
             remedy="free some space on this disk, or name a folder that can be written",
         ) from error

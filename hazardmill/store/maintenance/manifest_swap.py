@@ -109,7 +109,7 @@ def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: s
     rows = 0
     with disk_errors(staged, "write the part"):
         with pq.ParquetWriter(staged, table.schema, **COMPRESSION) as writer:
-            for group in _row_groups(pieces):
+            for group in row_groups(pieces):
                 writer.write_table(group.replace_schema_metadata(table.schema.metadata), row_group_size=group.num_rows)
                 rows += group.num_rows
         if not rows:
@@ -120,7 +120,8 @@ def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: s
     return PlacedPart(part, staged)
 
 
-def _row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield rows in groups of a size that suits a row group of a large Parquet file."""
     waiting: list[pa.Table] = []
     size = 0
     for piece in pieces:
