@@ -128,6 +128,17 @@ def read_regular(path: Path, most: int = MOST_BYTES, *, follow: bool = True) -> 
         return file.read(size)
 
 
+def file_stamp(path: Path) -> str:
+    """Return size, times of modification and change (ns) and inode number of a file: other ones once it was written to.
+
+    Raises:
+        OSError: There is no such file, or it cannot be looked at.
+    """
+    status = path.stat()
+    # Nobody can set the time of change, which copies and writes renew even where they keep the time of modification.
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+
 def is_utf8_path(path: Path) -> bool:
     """Return whether other libraries, which take paths as UTF-8, find the same file as Python does."""
     try:

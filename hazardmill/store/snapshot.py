@@ -9,13 +9,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from hazardmill.errors import CorruptStore
 from hazardmill.store.files.footers import PICKING
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, last_without_gap, list_converted
 from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
+from hazardmill.store.files.verified import verified_parts
 from hazardmill.store.journal import Segment, read_segment
-from hazardmill.store.maintenance.findings import damage_remedy
 from hazardmill.store.rows import check_columns, check_condition, to_arrow
 from hazardmill.store.schemas import Table
 
@@ -41,9 +40,13 @@ class Snapshot:
     def parts(self, table: str) -> list[tuple[int, Path]]:
         """Return the visible parts of a table with their commit numbers, in commit order.
 
-        All are in the store's folder.
+        All are in the store's folder, and as their manifests say.
+
+        Raises:
+            PartGone: A part does not exist.
+            CorruptStore: A part is damaged.
         """
-        self.bring([table])
+        self.verify([table])
         return [
             (manifest.sequence, self.layout.root / table / part.file)
             for manifest in self.manifests
@@ -51,11 +54,29 @@ class Snapshot:
             if part.table == table
         ]
 
+    def listed(self, tables: Collection[str] | None = None) -> list[tuple[Path, Part]]:
+        """Return path and entry of the visible parts of some tables, wherever they are; null for all tables."""
+        parts = [part for manifest in self.manifests for part in manifest.parts]
+        chosen = [part for part in parts if tables is None or part.table in tables]
+        return [(self.layout.root / part.table / part.file, part) for part in chosen]
+
     def bring(self, tables: Collection[str] | None = None) -> None:
         """Make sure that the visible parts of some tables are in the store's folder; null for all tables."""
         if self.fetch is not None:
-            parts = [part for manifest in self.manifests for part in manifest.parts]
-            self.fetch([part for part in parts if tables is None or part.table in tables])
+            self.fetch([part for _, part in self.listed(tables)])
+
+    def verify(self, tables: Collection[str] | None = None) -> None:
+        """Bring the visible parts of some tables, and refuse those that are not as their manifests say.
+
+        Args:
+            tables: The tables that are about to be read; null for all.
+
+        Raises:
+            PartGone: A part does not exist.
+            CorruptStore: A part is damaged.
+        """
+        self.bring(tables)
+        verified_parts(self.layout.verified).refuse_damage(self.listed(tables))
 
     @property
     def through(self) -> int:
@@ -155,23 +176,15 @@ def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chose
         chosen: Boolean array: whether to return each row of ``read_table`` with ``superseded``.
 
     Raises:
-        CorruptStore: A part cannot be read, or has other rows than its manifest says.
+        CorruptStore: A part is damaged.
     """
-    parts = [part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name]
-    if snapshot.fetch is not None:
-        snapshot.fetch(parts)
-    folder, pending, start = snapshot.layout.root / table.name, snapshot.pending_table(table), 0
-    if sum(part.rows for part in parts) + pending.num_rows != len(chosen):
-        raise CorruptStore(
-            "the parts do not have as many rows as their manifests say",
-            file=str(folder),
-            remedy=damage_remedy(snapshot.layout.root),
-        )
-    for part in parts:
+    snapshot.verify([table.name])
+    parts, pending, start = snapshot.listed([table.name]), snapshot.pending_table(table), 0
+    for path, part in parts:
         wanted = chosen.slice(start, part.rows)
         start += part.rows
         if wanted.true_count:
-            yield from batches(folder / part.file, columns, wanted)
+            yield from batches(path, columns, wanted)
     yield pending.select(list(columns)).filter(chosen.slice(start))
 
 

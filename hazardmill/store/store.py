@@ -27,7 +27,6 @@ from hazardmill.store.maintenance.verify import refuse_losses, verify
 from hazardmill.store.maintenance.verify_rows import HARMLESS, verify_rows
 from hazardmill.store.root import Root
 from hazardmill.store.rows import table_named, to_rows
-from hazardmill.store.schemas import TABLES
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
 from hazardmill.store.writer import Writer
 
@@ -495,7 +494,7 @@ class Store:
                 return reading(self.snapshot())
             except PartGone as error:
                 gone = error
-                if any(str(path) == error.file for name in TABLES for _, path in self.snapshot().parts(name)):
+                if any(str(path) == error.file for path, _ in self.snapshot().listed()):
                     break
         raise gone
 

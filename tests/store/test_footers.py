@@ -11,26 +11,25 @@ from hazardmill.store.files import footers
 from hazardmill.store.files.footers import Footer, open_part
 
 
-def written(path: Path, groups: list[dict[str, list[str | None]]], version: str | None = "7") -> Path:
+def written(path: Path, groups: list[dict[str, list[str | None]]]) -> Path:
     """A part of these row groups."""
-    metadata = None if version is None else {"hazardmill_schema": version}
-    schema = pa.schema([(name, pa.string()) for name in groups[0]], metadata=metadata)
+    schema = pa.schema([(name, pa.string()) for name in groups[0]])
     with pq.ParquetWriter(path, schema) as writer:
         for group in groups:
             writer.write_table(pa.table(group, schema))
     return path
 
 
-def test_a_footer_tells_version_size_and_where_identifiers_lie(tmp_path: Path) -> None:
+def test_a_footer_tells_size_and_where_identifiers_lie(tmp_path: Path) -> None:
     groups: list[dict[str, list[str | None]]] = [
         {"run_id": ["r"], "record_id": ["n:2"], "code": ["z"]},
         {"run_id": ["r"], "record_id": [None], "code": ["a"]},
     ]
     whole = written(tmp_path / "whole", groups[:1])
-    assert open_part(whole)[0] == Footer(whole.stat().st_size, 7, {"run_id": ("r", "r"), "record_id": ("n:2", "n:2")})
+    assert open_part(whole)[0] == Footer(whole.stat().st_size, {"run_id": ("r", "r"), "record_id": ("n:2", "n:2")})
     # Of a row group without any value nothing is said, and so nothing of the part.
-    part = written(tmp_path / "part", groups, version=None)
-    assert open_part(part)[0] == Footer(part.stat().st_size, None, {"run_id": ("r", "r")})
+    part = written(tmp_path / "part", groups)
+    assert open_part(part)[0] == Footer(part.stat().st_size, {"run_id": ("r", "r")})
     both = written(tmp_path / "both", [groups[0], {**groups[0], "record_id": ["é"]}])
     assert open_part(both)[0].bounds["record_id"] == ("n:2", "é")
 
@@ -51,7 +50,7 @@ def test_a_footer_tells_version_size_and_where_identifiers_lie(tmp_path: Path) -
     ],
 )
 def test_a_part_is_ruled_out_by_its_bounds_alone(condition: dict[str, list[str | None]], may: bool) -> None:
-    assert Footer(1, 2, {"record_id": ("b", "c"), "run_id": ("r", "r")}).may_hold(condition) is may
+    assert Footer(1, {"record_id": ("b", "c"), "run_id": ("r", "r")}).may_hold(condition) is may
 
 
 def test_a_footer_is_read_once_unless_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

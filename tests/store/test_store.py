@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError, StoreLocked
+from hazardmill.errors import CorruptStore, StoreError, StoreLocked
 from hazardmill.store import Store
 from hazardmill.store.rows import TIME
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES
@@ -213,16 +213,6 @@ def test_a_place_that_cannot_be_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"file.*cannot create the folder.*not a file"):
         Store(tmp_path / "file" / "store").writer("r1")
-
-
-def test_a_part_of_a_newer_schema_asks_for_an_upgrade(store: Store) -> None:
-    with store.writer("r1") as writer:
-        writer.append_sync({"outcomes": [outcome("n:1")]})
-    (path,) = part_files(store, "outcomes")
-    data = pq.read_table(path)
-    pq.write_table(data.replace_schema_metadata({"hazardmill_schema": "99"}), path)
-    with pytest.raises(SchemaMismatch, match=r"schema 99.*upgrade"):
-        store.rows("outcomes")
 
 
 @pytest.mark.parametrize("keep", [None, 0, 100])

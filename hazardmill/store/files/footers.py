@@ -1,4 +1,4 @@
-"""Footers of parts: the version of the schema, and the range of the identifiers.
+"""Footers of parts: the range of the identifiers.
 
 A store can have thousands of parts. A part never changes, so its footer is read once per process. Parts whose footer
 rules out the rows that are looked for are not read any further.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -25,7 +25,10 @@ PICKING: Final = frozenset(IDENTIFIERS) - {"run_id"}
 _KEPT: Final = 2**16
 """Maximum number of footers kept, at about a kilobyte each."""
 
-_FORMAT: Final = ds.ParquetFileFormat()
+PAGE_CHECKSUMS: Final[dict[str, Any]] = {"page_checksum_verification": True}
+"""Options of pyarrow's Parquet readers. Pages of parts that were written without checksums are read unverified."""
+
+_FORMAT: Final = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(**PAGE_CHECKSUMS))
 _FILES: Final = fs.LocalFileSystem()
 _known: dict[str, tuple[tuple[int, int], Footer]] = {}
 """Path to the file's size and modification time, and its footer."""
@@ -37,8 +40,6 @@ class Footer:
 
     size: int
     """Size of the part in bytes."""
-    version: int | None
-    """Version of the schema; null if the part does not say."""
     bounds: Mapping[str, tuple[str, str]]
     """Column to its minimum and maximum, ignoring nulls. Nothing is known about columns that are missing here."""
 
@@ -85,14 +86,13 @@ def dataset(fragments: Sequence[ds.ParquetFileFragment], schema: pa.Schema) -> d
 
 
 def _summary(footer: pq.FileMetaData, size: int) -> Footer:
-    version = (footer.metadata or {}).get(b"hazardmill_schema")
     names = footer.schema.names
     bounds = {}
     for column in IDENTIFIERS:
         found = _bounds(footer, names.index(column)) if column in names else None
         if found is not None:
             bounds[column] = found
-    return Footer(size, None if version is None else int(version), bounds)
+    return Footer(size, bounds)
 
 
 def _bounds(footer: pq.FileMetaData, column: int) -> tuple[str, str] | None:

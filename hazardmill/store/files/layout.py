@@ -11,6 +11,7 @@ STORE/manifests/<n>-<replacement>.json  what stands in the place of the commits 
 STORE/manifests/copies/              a second copy of each replacement's manifest
 STORE/quarantine/                    damaged files that a rebuild took out, each with a JSON that says why
 STORE/.staging/                      files being written, never read
+STORE/.verified                      the parts that were found to be intact, so that they are not hashed at each reading
 STORE/commit.lock                    held while parts and their manifest are renamed into place
 STORE/maintenance.lock               held by the one process that compacts or rebuilds
 STORE/.store.duckdb.lock             held while the DuckDB file is written
@@ -70,6 +71,11 @@ class Layout:
     def staging(self) -> Path:
         """Folder of files that are being written."""
         return self.root / ".staging"
+
+    @property
+    def verified(self) -> Path:
+        """File of the parts that were found to be intact."""
+        return self.root / ".verified"
 
     @property
     def commit_lock(self) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +14,19 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from hazardmill.errors import CorruptStore, PartGone, SchemaMismatch, StoreError
-from hazardmill.store.files.footers import PICKING, Footer, dataset, open_part
+from hazardmill.errors import CorruptStore, PartGone, StoreError
+from hazardmill.store.files.footers import PAGE_CHECKSUMS, PICKING, dataset, open_part
 from hazardmill.store.files.fsync_io import disk_errors, sync_file
 from hazardmill.store.files.manifests import Part
 from hazardmill.store.maintenance.findings import damage_remedy
-from hazardmill.store.schemas import SCHEMA_VERSION, Table
+from hazardmill.store.schemas import Table
 
-COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}
+COMPRESSION: Final[dict[str, Any]] = {
+    "compression": "zstd",
+    "use_dictionary": True,
+    "write_statistics": True,
+    "write_page_checksum": True,
+}
 """Options for pyarrow's Parquet writers."""
 
 Condition = Mapping[str, Sequence[object]]
@@ -98,53 +102,30 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
 
     Raises:
         CorruptStore: A part is gone or damaged.
-        SchemaMismatch: A newer version of hazardmill wrote a part.
-    """  # noqa: DOC501  # the kinds of StoreError are listed
+    """  # the helpers make a CorruptStore
     nothing = table.no_rows.select(list(columns))
     try:
-        return pa.concat_tables([nothing, _read(table, list(_open_parts(paths)), columns, where or {})])
-    except StoreError:
-        raise
+        return pa.concat_tables([nothing, _read(table, paths, columns, where or {})])
     except (pa.ArrowException, OSError) as error:
         # Arrow does not say which file it was.
         damage = first_gone(paths) or next(filter(None, map(_damage, paths)), None)
         raise damage or _unreadable(paths[0].parent, paths[0].parents[1]) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenPart:
-    """A part whose footer has been read."""
-
-    footer: Footer
-    fragment: ds.ParquetFileFragment
-
-
-def _open_parts(paths: Iterable[Path]) -> Iterator[_OpenPart]:
-    for path in paths:
-        footer, fragment = open_part(path)
-        if footer.version is not None and footer.version > SCHEMA_VERSION:
-            raise SchemaMismatch(
-                f"the part has schema {footer.version}; this hazardmill reads up to {SCHEMA_VERSION}",
-                file=str(path),
-                remedy="upgrade hazardmill",
-            )
-        yield _OpenPart(footer, fragment)
-
-
-def _read(table: Table, parts: Sequence[_OpenPart], columns: Sequence[str], where: Condition) -> pa.Table:
+def _read(table: Table, paths: Sequence[Path], columns: Sequence[str], where: Condition) -> pa.Table:
     """The rows of some parts that meet a condition."""
     schema, condition = table.schema, expression(where)
     is_picking = not PICKING.isdisjoint(where)
-    fragments = []
-    for part in parts:
-        if not part.footer.may_hold(where):
+    fragments: list[ds.ParquetFileFragment] = []
+    for footer, fragment in map(open_part, paths):
+        if not footer.may_hold(where):
             continue
-        if is_picking and part.footer.size > _LARGE_BYTES:
+        if is_picking and footer.size > _LARGE_BYTES:
             # Few rows are wanted: skip row groups without a match after reading only the columns of the condition.
-            groups = part.fragment.split_by_row_group(condition, schema)
+            groups = fragment.split_by_row_group(condition, schema)
             fragments += [group for group in groups if dataset([group], schema).count_rows(filter=condition)]
         else:
-            fragments.append(part.fragment)
+            fragments.append(fragment)
     return dataset(fragments, schema).to_table(columns=list(columns), filter=condition)
 
 
@@ -160,7 +141,7 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
         CorruptStore: The part is gone or damaged, or has another number of rows.
     """  # noqa: DOC501  # the helpers make a CorruptStore
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, **PAGE_CHECKSUMS) as file:
             if file.metadata.num_rows != len(chosen):
                 raise _unreadable(path, path.parents[1])
             start = 0
@@ -172,9 +153,12 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
                         start += batch.num_rows
                         if data.num_rows:
                             yield data.select(list(columns))
+                    if start != end:
+                        # No checksum covers the header of a page, and Arrow skips a page whose kind it does not know.
+                        raise _unreadable(path, path.parents[1])
                 start = end
     except FileNotFoundError as error:
-        raise _gone_error(path) from error
+        raise gone_error(path) from error
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -183,7 +167,7 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
 
 def first_gone(paths: Sequence[Path]) -> PartGone | None:
     """Return the error for the first of these parts that does not exist; null if all exist."""
-    return next((_gone_error(path) for path in paths if not path.exists()), None)
+    return next((gone_error(path) for path in paths if not path.exists()), None)
 
 
 def first_damaged(parts: Iterable[tuple[Path, Part]]) -> CorruptStore | None:
@@ -201,28 +185,29 @@ def first_damaged(parts: Iterable[tuple[Path, Part]]) -> CorruptStore | None:
                     remedy=damage_remedy(path.parents[1]),
                 )
         except FileNotFoundError:
-            return _gone_error(path)
+            return gone_error(path)
         except OSError:
             return _unreadable(path, path.parents[1])
     return None
 
 
-def _gone_error(path: Path) -> PartGone:
+def gone_error(path: Path) -> PartGone:
+    """Return the error for a part that does not exist."""
     return PartGone("the part is gone", file=str(path), remedy=damage_remedy(path.parents[1]))
 
 
 def _damage(path: Path) -> CorruptStore | None:
     try:
-        pq.read_table(path)
+        pq.read_table(path, **PAGE_CHECKSUMS)
     except FileNotFoundError:
-        return _gone_error(path)
+        return gone_error(path)
     except (pa.ArrowException, OSError):
         return _unreadable(path, path.parents[1])
     return None
 
 
 def _unreadable(path: Path, store: Path) -> CorruptStore:
-    return CorruptStore("the part cannot be read", file=str(path), remedy=damage_remedy(store))
+    return CorruptStore("the part is damaged: it cannot be read", file=str(path), remedy=damage_remedy(store))
 
 
 def expression(condition: Condition) -> pc.Expression | None:

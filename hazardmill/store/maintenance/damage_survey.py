@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.store.files.footers import PAGE_CHECKSUMS
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.manifests import (
     CommitManifest,
@@ -219,7 +220,7 @@ def _number_commits(
 def _describe_part(path: Path) -> Part | None:
     """Return an unlisted part as a manifest would list it; null if it is damaged or belongs to another table."""
     try:
-        data = pq.read_table(path)
+        data = pq.read_table(path, **PAGE_CHECKSUMS)
     except (pa.ArrowException, OSError):
         return None
     said = (data.schema.metadata or {}).get(b"hazardmill_table", b"").decode()
