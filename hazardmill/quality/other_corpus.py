@@ -158,7 +158,7 @@ def _parquet(path: Path, place: str) -> Iterator[Piece | Problem]:
 
     try:
         number = 0
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(batch_size=_ROWS):
                 for row in batch.to_pylist():
                     number += 1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -501,11 +502,13 @@ def test_a_parent_comes_before(
     asked = options.model_copy(update={"parent": built, **changed})
     with pytest.raises(UsageError, match=message):
         build(model_store, None, asked, tmp_path / "release")
-    (tmp_path / "broken" / "data" / "tasks").mkdir(parents=True)
-    (tmp_path / "broken" / "data" / "tasks" / "train.parquet").write_bytes(b"PAR1")
-    (tmp_path / "broken" / MANIFEST).write_bytes((built / MANIFEST).read_bytes())
+    shutil.copytree(built, tmp_path / "broken")
+    spoilt = tmp_path / "broken" / "data" / "tasks" / "train.parquet"
+    data = bytearray(spoilt.read_bytes())
+    data[len(data) // 2] ^= 1
+    spoilt.write_bytes(data)
     broken = options.model_copy(update={"version": "2.0.0", "parent": tmp_path / "broken"})
-    with pytest.raises(InputError, match="the parent release cannot be read"):
+    with pytest.raises(InputError, match="the parent release cannot be read: it has other bytes than"):
         build(model_store, None, broken, tmp_path / "release")
     gone = options.model_copy(update={"version": "2.0.0", "parent": tmp_path / "gone"})
     with pytest.raises(InputError, match="there is no manifest of a release"):

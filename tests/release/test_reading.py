@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
+from random import Random
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -286,6 +290,48 @@ def test_a_file_is_hashed_once(own, monkeypatch):
     assert len(list(release.tasks())) == 5
     with pytest.raises(TypeError):
         list(release.unavoidable())
+
+
+def flip(path, bit):
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+
+
+def test_a_flipped_bit_is_told_by_a_release_that_is_open_too(own):
+    random, read = Random(7), load_release(own)
+    assert len(list(read)) == 5
+    for _ in range(8):
+        bit = random.randrange(8 * (own / TRAIN).stat().st_size)
+        flip(own / TRAIN, bit)
+        for attempt in (lambda: read_all(own), lambda: list(read), lambda: read.task(id_of(PLACES[0]))):
+            with pytest.raises(
+                InputError, match=r"train\.parquet: the file has other bytes .*download or build it again"
+            ):
+                attempt()
+        flip(own / TRAIN, bit)
+        assert len(list(read)) == 5
+
+
+def test_a_page_of_a_built_release_that_decays_under_a_checked_file_is_told(built, tmp_path, monkeypatch):
+    """The file is read as after its check, whose hash would find every flip."""
+    monkeypatch.setattr("hazardmill.release.read.release.damage", lambda path, said: None)
+    random, wrong, folder = Random(8), 0, shutil.copytree(built, tmp_path / "release")
+    for config in ("tasks", "plans"):
+        split = next(iter(load_release(folder).splits(config)))
+        path = folder / "data" / config / f"{split}.parquet"
+        rows, raw = list(load_release(folder).rows(config, split)), path.read_bytes()
+        footer = int.from_bytes(raw[-8:-4], "little")
+        for bit in random.sample(range(32, 8 * (len(raw) - 8 - footer)), 10):
+            flip(path, bit)
+            try:
+                assert list(load_release(folder).rows(config, split)) == rows
+            except InputError as error:
+                assert error.file == str(path) and error.remedy
+            with contextlib.suppress(OSError, pa.ArrowException):
+                wrong += pq.read_table(path).to_pylist() != rows
+            flip(path, bit)
+    assert wrong > 4, "pages without checksums would have been read as truth"
 
 
 def test_rows_are_read_in_batches(own, monkeypatch):

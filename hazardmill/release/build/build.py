@@ -37,6 +37,7 @@ from hazardmill.release.gates.household_proofs import ReadHouseholdTask, examine
 from hazardmill.release.gates.leaving_out import LeftOut
 from hazardmill.release.gates.proofs import is_scenario
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
+from hazardmill.release.read.integrity import damage
 from hazardmill.scenarios.scenario import Scenario
 from hazardmill.store.store import Store
 from hazardmill.verification.task import UNREADABLE
@@ -227,6 +228,8 @@ def _parent_groups(parent: Path | None) -> dict[str, str]:
         parts = Path(name).parts
         if len(parts) == 3 and parts[0] == "data" and base_of(parts[1]) in GROUPED:
             try:
+                if (found := damage(parent / name, manifest.files[name])) is not None:
+                    raise OSError(f"it {found}")
                 groups = pq.read_table(parent / name, columns=["group"])["group"].to_pylist()
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise InputError(

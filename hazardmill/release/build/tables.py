@@ -145,6 +145,7 @@ def _path(config: str, split: str) -> str:
 def _parquet_options(schema: pa.Schema) -> Mapping[str, Any]:
     return {
         "compression": "zstd",
+        "write_page_checksum": True,
         "use_dictionary": [name for name in schema.names if name not in _LARGE],
         "write_statistics": [name for name in schema.names if name in _KEYS],
     }

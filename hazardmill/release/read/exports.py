@@ -393,6 +393,6 @@ def _write_lines(path: Path, rows: Iterator[Row], _: Format) -> None:
 
 def _write_parquet(path: Path, rows: Iterator[Row], format_: Format) -> None:
     schema = pa.schema((*COLUMNS[format_], *ABOUT))
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         while some := list(islice(rows, _GROUP)):
             writer.write_table(pa.Table.from_pylist(some, schema=schema))

@@ -4,8 +4,8 @@
     for task in release.tasks(split="test"):
         print(task.task_id, task.verdict("(slow_down) (carry kitchen table)").score)
 
-Each file is compared with the hash in the manifest before its first row is returned. Rows are read in batches, so a
-release need not fit into memory.
+Each file is compared with the hash in the manifest before its first row is returned, and again if it was written to
+since. Its page checksums are verified at each reading. Rows are read in batches, so a release need not fit into memory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import ExtraMissing, HazardmillError, HubError, InputError, UnknownName, UsageError
+from hazardmill.files import file_stamp
 from hazardmill.household.task import HouseholdTask, parse_household_task
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
 from hazardmill.release.build.configs import BY_SA, BY_SA_MEANS, ID_OF, SPLITS, TASK_ID
@@ -88,8 +90,8 @@ def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None =
 class Release:
     """A release in a folder.
 
-    Opening it only reads the manifest. Each data file is checked against its hash when it is first read; all methods
-    that read rows raise ``InputError`` if a file is missing or damaged.
+    Opening it only reads the manifest. Each data file is checked against its hash when it is first read, and after each
+    change; all methods that read rows raise ``InputError`` if a file is missing or damaged.
 
     Args:
         folder: Folder of the release.
@@ -311,36 +313,45 @@ class Release:
                     file=str(self._path(config, split)),
                     remedy=f"name one of: {', '.join(file.schema_arrow.names)}",
                 )
+            left = file.metadata.num_rows
             for batch in file.iter_batches(_BATCH, columns=None if columns is None else list(columns)):
+                left -= len(batch)
                 yield from batch.to_pylist()
+            if left:
+                # No checksum covers the header of a page, and Arrow skips a page whose kind it does not know.
+                raise InputError("a page cannot be read", file=str(self._path(config, split)), remedy=REMEDY)
 
-    def _open(self, config: str, split: str) -> pq.ParquetFile:
+    @contextmanager
+    def _open(self, config: str, split: str) -> Iterator[pq.ParquetFile]:
         """Open a data file, after comparing it with the hash and the number of rows in the manifest."""
         path = self._path(config, split)
         name = path.relative_to(self.folder).as_posix()
         entry = self.manifest.files.get(name)
         if entry is None:
             raise InputError(f"the manifest counts rows of {name}, but lists no such file", remedy=REMEDY)
-        if name not in self._checked:
-            if (found := damage(path, entry)) is not None:
-                raise InputError(f"the file {found}", file=str(path), remedy=REMEDY)
-            self._checked.add(name)
         try:
-            file = pq.ParquetFile(path)
+            stamp = f"{name} {file_stamp(path)}"
+            if stamp not in self._checked:
+                if (found := damage(path, entry)) is not None:
+                    raise InputError(f"the file {found}", file=str(path), remedy=REMEDY)
+                self._checked.add(stamp)
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                if file.metadata.num_rows != self._counts(config)[split]:
+                    raise InputError(
+                        f"the file has {file.metadata.num_rows} rows, and the manifest says "
+                        f"{self._counts(config)[split]}",
+                        file=str(path),
+                        remedy=REMEDY,
+                    )
+                yield file
+        except FileNotFoundError as error:
+            raise InputError("the file is missing", file=str(path), remedy=REMEDY) from error
         except OSError as error:
             raise InputError(
                 f"the file cannot be read: {error.strerror or error}", file=str(path), remedy=REMEDY
             ) from error
         except pa.ArrowException as error:
             raise InputError(f"the file is not Parquet: {error}", file=str(path), remedy=REMEDY) from error
-        if file.metadata.num_rows != self._counts(config)[split]:
-            file.close()
-            raise InputError(
-                f"the file has {file.metadata.num_rows} rows, and the manifest says {self._counts(config)[split]}",
-                file=str(path),
-                remedy=REMEDY,
-            )
-        return file
 
 
 def _download(repo: str, revision: str | None) -> Path:
