@@ -129,7 +129,7 @@ def test_of_a_damaged_store_nothing_is_exported(store: Store, out: Path) -> None
     fill(store)
     part = next((store.path / "records").glob("*.parquet"))
     part.write_bytes(part.read_bytes()[:-50])
-    with pytest.raises(CorruptStore, match="the part cannot be read"):
+    with pytest.raises(CorruptStore, match=part.name):
         export_store(store, "parquet", out)
     assert not list(out.parent.iterdir())
 
