@@ -1,16 +1,24 @@
 """Each rate of every output has an interval of some width: where tasks agree, where one stands alone, and elsewhere.
 
 What needs a store, a review or a release is walked through where such a thing is at hand: `tests/review`,
-`tests/comparison`, `tests/testing/test_stand_ins.py`. `PRODUCERS` says where, for every module that makes estimates.
+`tests/comparison`, `tests/testing/test_stand_ins.py`. `PRODUCERS` says where, for every module that makes estimates,
+and tests hold it to that: a walk is watched while it runs, and what it names is compared with what the code calls.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import json
+import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import pytest
@@ -20,7 +28,9 @@ from evaluation.report.evaluations import abilities as ability_lines
 from evaluation.safel.safel_results import of_every_test
 from evaluation.stats import rows as stats_rows
 from evaluation.test_ability_figures import row as ability_row
+from pydantic import BaseModel
 
+import hazardmill.statistics
 from hazardmill.comparison.figures import ComparisonOptions, Quotient, figures, share
 from hazardmill.evaluation.abilities.figures import ability_figures
 from hazardmill.evaluation.abilities.rows import table_of as ability_table
@@ -31,6 +41,7 @@ from hazardmill.evaluation.report.abilities import ability_rates
 from hazardmill.evaluation.report.leaderboard import leaderboard
 from hazardmill.evaluation.report.load import read
 from hazardmill.evaluation.report.model_results import IntervalOptions, panel_of
+from hazardmill.evaluation.report.violins import difficulty_violins
 from hazardmill.evaluation.results_files import table_of
 from hazardmill.evaluation.safel.figures import safel_figures
 from hazardmill.evaluation.safel.rows import table_of as safel_table
@@ -38,33 +49,8 @@ from hazardmill.evaluation.stats.figures import statistics_of_results
 from hazardmill.hazards.detector import HazardReport, HazardViolation
 from hazardmill.hazards.figures import ScriptOutcome, safety_figures
 from hazardmill.hazards.sheets import ScriptDecision, agreement, script_id
+from hazardmill.statistics.estimate import Estimate
 from tests.rates import NO_INTERVALS, NO_RATES, check_rates
-
-PRODUCERS: Final = {
-    "comparison/figures.py": "compared runs, and tests/comparison",
-    "evaluation/abilities/figures.py": "abilities",
-    "evaluation/episodes/figures.py": "episodes",
-    "evaluation/metrics.py": "plans",
-    "evaluation/probes/probe.py": "tests/testing/test_stand_ins.py",
-    "evaluation/report/abilities.py": "radar",
-    "evaluation/report/violins.py": "tests/evaluation/report/test_violins.py",
-    "evaluation/safel/figures.py": "safel",
-    "evaluation/safel/refusal.py": "safel",
-    "evaluation/stats/correlation.py": "statistics",
-    "evaluation/stats/effects.py": "statistics",
-    "evaluation/stats/pairs.py": "statistics",
-    "evaluation/stats/product.py": "statistics",
-    "evaluation/stats/proportions.py": "statistics",
-    "evaluation/stats/scaling.py": "statistics",
-    "evaluation/stats/shifts.py": "statistics",
-    "hazards/figures.py": "safety",
-    "hazards/sheets.py": "sheets",
-    "household/scores.py": "episodes",
-    "review/analysis/intent.py": "tests/review/test_statistics.py",
-    "review/analysis/judge_accuracy.py": "tests/review/test_statistics.py",
-    "review/analysis/statistics.py": "tests/review/test_statistics.py",
-}
-"""Every module that makes estimates, and where its output is walked through."""
 
 WITHOUT: Final = {
     "formalism/proofs/equivalence.py": "counted over all reachable states: nothing is sampled",
@@ -78,7 +64,12 @@ WITHOUT: Final = {
 }
 """Modules whose classes have plain numbers named like rates, and why these need no interval."""
 
-_MAKERS: Final = {"Estimate", "wilson_over_units", "estimate_ratios", "ratios_of_sums", "rate", "cohen", "alpha"}
+Walk = Callable[[], Any]
+
+_ESTIMATED: Final = re.compile(r"Estimate|Proportion|RegressionLine|tuple\[float, float\]")
+"""How a function of `hazardmill.statistics` says that it returns an estimate, or the ends of an interval."""
+
+_MEAN: Final = re.compile(r"(-?[\d.]+) \((-?[\d.]+) to (-?[\d.]+)")
 _NAMED_LIKE_A_RATE: Final = re.compile(
     r"(^|_)(share|rate|ratio|accuracy|precision|recall|f1|gsr|csr|fraction|feasibility|safety|safety_intention)$"
 )
@@ -173,13 +164,59 @@ def compared_runs() -> Any:
     }
 
 
-@pytest.mark.parametrize("output", [plans, safety, episodes, abilities, radar, safel, compared_runs])
-def test_every_rate_has_an_interval_of_some_width(output: Callable[[], Any]) -> None:
-    check_rates(output(), least=5)
+def violins() -> Any:
+    """Safety intention by bins of difficulty, some of tasks that agree; the words are all that it says."""
+    rows = [row("ant", f"t{n}", "danger" if n > 20 and n % 3 else "safe", difficulty=n / 40) for n in range(40)]
+    with TemporaryDirectory() as folder:
+        how = IntervalOptions(resamples=50, seed=0, least=5)
+        figure = difficulty_violins(panel_of(read([written(Path(folder) / "rows", rows)]), [], SIZES, None, how))
+    said = [line[3] for line in figure.grid.rows if line[0].startswith("safety intention")]
+    found = [_MEAN.search(mean) or pytest.fail(f"no interval: {mean}") for mean in said]
+    names = ("value", "low", "high")
+    return [{**dict(zip(names, map(float, each.groups()), strict=True)), "method": "named in words"} for each in found]
+
+
+def statistics_of_all() -> Any:
+    return list(statistics())
+
+
+PRODUCERS: Final[dict[str, Walk | str]] = {
+    "comparison/figures.py": compared_runs,
+    "evaluation/abilities/figures.py": abilities,
+    "evaluation/episodes/figures.py": episodes,
+    "evaluation/metrics.py": plans,
+    "evaluation/probes/probe.py": "tests/testing/test_stand_ins.py",
+    "evaluation/report/abilities.py": radar,
+    "evaluation/report/violins.py": violins,
+    "evaluation/safel/figures.py": safel,
+    "evaluation/safel/refusal.py": safel,
+    "evaluation/stats/correlation.py": statistics_of_all,
+    "evaluation/stats/effects.py": statistics_of_all,
+    "evaluation/stats/pairs.py": statistics_of_all,
+    "evaluation/stats/product.py": statistics_of_all,
+    "evaluation/stats/proportions.py": statistics_of_all,
+    "evaluation/stats/scaling.py": statistics_of_all,
+    "evaluation/stats/shifts.py": statistics_of_all,
+    "evaluation/stats/units.py": statistics_of_all,
+    "hazards/figures.py": safety,
+    "hazards/sheets.py": sheets,
+    "household/scores.py": episodes,
+    "review/analysis/intent.py": "tests/review/test_statistics.py",
+    "review/analysis/judge_accuracy.py": "tests/review/test_statistics.py",
+    "review/analysis/statistics.py": "tests/review/test_statistics.py",
+}
+"""Every module that makes estimates, and the walk through its output, or the file of tests that has it."""
+
+_WALKS: Final = sorted({each for each in PRODUCERS.values() if callable(each)}, key=lambda each: each.__name__)
+
+
+@pytest.mark.parametrize("output", [each for each in _WALKS if each not in (sheets, statistics_of_all)])
+def test_every_rate_has_an_interval_of_some_width(output: Walk) -> None:
+    check_rates(_walked(output)[0], least=5)
 
 
 def test_agreement_has_an_interval_of_some_width_or_none() -> None:
-    found = sheets()
+    found, _ = _walked(sheets)
     check_rates(found, least=1)
     perfect = found[0]["kappa"]
     assert (perfect["value"], perfect["low"]) == (1, None) and "no spread" in perfect["why"]
@@ -190,7 +227,7 @@ def test_every_rate_of_the_leaderboard_has_one(tmp_path: Path) -> None:
 
 
 def test_every_rate_of_the_statistics_has_one() -> None:
-    for found in statistics():
+    for found in _walked(statistics_of_all)[0]:
         check_rates(found, least=20)
         ends = [each["resampled"] for each in found["scaling"]["rates"].values() if each["resampled"] is not None]
         assert all(high > low for low, high in ends)
@@ -237,16 +274,35 @@ def test_a_difference_of_costs_may_go_without_an_interval_if_it_says_why() -> No
     check_rates(_without_interval(unit="USD"), least=0)
 
 
-def test_every_module_that_makes_estimates_is_walked_through(project: Path) -> None:
+def test_every_module_that_makes_estimates_names_its_walk(project: Path) -> None:
     made = {
-        str(file.relative_to(project / "hazardmill"))
+        _name(file, project)
         for file, tree in _modules(project)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _MAKERS
+        if _makes_estimates(tree)
         # Who writes estimates, or computes them for others, has no output.
         if file.parent.name != "statistics" and file.name not in ("render.py", "abilities_words.py")
     }
     assert made == set(PRODUCERS)
+
+
+@pytest.mark.parametrize("output", _WALKS)
+def test_a_walk_goes_through_the_modules_that_name_it(output: Walk) -> None:
+    _, made = _walked(output)
+    assert {name for name, walk in PRODUCERS.items() if walk is output} <= made
+
+
+def test_files_that_hold_a_walk_check_rates_of_the_modules_that_name_them(project: Path) -> None:
+    imports = {_dotted(_name(file, project)): _imports(tree) for file, tree in _modules(project)}
+    for name, file in PRODUCERS.items():
+        if not isinstance(file, str):
+            continue
+        tree = ast.parse((project / file).read_text(encoding="utf-8"))
+        assert "check_rates" in _called(tree), f"{file} checks no rates"
+        reached, waiting = set[str](), _imports(tree)
+        while waiting:
+            reached |= waiting
+            waiting = {each for of in waiting for each in imports.get(of, ())} - reached
+        assert _dotted(name) in reached, f"{file} does not use {name}"
 
 
 def test_plain_numbers_named_like_rates_are_listed_with_a_reason(project: Path) -> None:
@@ -263,6 +319,78 @@ def test_plain_numbers_named_like_rates_are_listed_with_a_reason(project: Path) 
     assert all({**NO_RATES, **NO_INTERVALS, **WITHOUT, **PRODUCERS}.values())
 
 
-def _modules(project: Path) -> Iterator[tuple[Path, ast.Module]]:
-    for file in sorted((project / "hazardmill").rglob("*.py")):
-        yield file, ast.parse(file.read_text(encoding="utf-8"))
+@cache
+def _modules(project: Path) -> list[tuple[Path, ast.Module]]:
+    files = sorted((project / "hazardmill").rglob("*.py"))
+    return [(file, ast.parse(file.read_text(encoding="utf-8"))) for file in files]
+
+
+def _name(file: Path, project: Path) -> str:
+    return str(file.relative_to(project / "hazardmill"))
+
+
+def _dotted(name: str) -> str:
+    return f"hazardmill.{name.removesuffix('.py').replace('/', '.')}"
+
+
+def _imports(tree: ast.Module) -> set[str]:
+    return {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+
+
+def _called(tree: ast.Module) -> set[str]:
+    return {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+
+
+def _makes_estimates(tree: ast.Module) -> bool:
+    imported = {
+        each.asname or each.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hazardmill.statistics.")
+        for each in node.names
+        if each.name in _makers()
+    }
+    own = {each.__name__ for each in _estimates() if not each.__module__.startswith("hazardmill.statistics.")}
+    return bool(_called(tree) & (imported | own))
+
+
+@cache
+def _makers() -> dict[str, Callable[..., Any]]:
+    """Functions of `hazardmill.statistics` that return an estimate or the ends of an interval, and its classes."""
+    found: dict[str, Callable[..., Any]] = {each.__name__: each for each in _estimates()}
+    for module in pkgutil.iter_modules(hazardmill.statistics.__path__, "hazardmill.statistics."):
+        for name, each in vars(importlib.import_module(module.name)).items():
+            is_own = inspect.isfunction(each) and each.__module__ == module.name and not name.startswith("_")
+            if is_own and _ESTIMATED.search(str(each.__annotations__.get("return"))):
+                found[name] = each
+    return found
+
+
+def _estimates() -> list[type[Estimate]]:
+    found = [Estimate]
+    for each in found:
+        found += each.__subclasses__()
+    return found
+
+
+@cache
+def _walked(output: Walk) -> tuple[Any, frozenset[str]]:
+    """The output, and the modules that called a maker of estimates for it."""
+    codes = {each.__code__ for each in _makers().values() if inspect.isfunction(each)}
+    callers: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event != "call" or frame.f_back is None:
+            return
+        code = frame.f_code
+        if code in codes or (code is BaseModel.__init__.__code__ and isinstance(frame.f_locals["self"], Estimate)):
+            callers.add(frame.f_back.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        found = output()
+    finally:
+        sys.setprofile(before)
+    root = Path(hazardmill.__file__).parent
+    files = (Path(each.co_filename) for each in callers)
+    return found, frozenset(str(each.relative_to(root)) for each in files if each.is_relative_to(root))
