@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from hazardmill.report.dashboard.drift import _compare
-from hazardmill.report.dashboard.history import History
+from hazardmill.report.dashboard.drift import compare_costs
+from hazardmill.store.store import Store
 
-from .support import Row, call, connect, row, task
+from .support import Row, call, row, task
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def store_of(costs: list[float | None], models: list[str] | None = None) -> dict[str, list[Row]]:
-    """Runs of one record of NEISS and one task each, the last one with the latest cost; an unknown one is None."""
+def store_of(folder: Path, costs: list[float | None], models: list[str] | None = None) -> Store:
+    """A store of runs of one record of NEISS and one task each, in order of time; an unknown cost is None."""
     names = [f"r{number:02d}" for number in range(len(costs))]
     asked = models or ["m"] * len(costs)
-    runs = [
+    runs: list[Row] = [
         row(
             "runs",
             run_id=name,
@@ -38,8 +38,10 @@ def store_of(costs: list[float | None], models: list[str] | None = None) -> dict
         for name, usd in zip(names, costs, strict=True)
     ]
     tasks = [task(f"neiss:{name}", name, run_id=name, draft=1) for name in names]
-    drafts: list[Any] = []
-    return {"runs": runs, "llm_calls": calls, "tasks": tasks, "drafts": drafts}
+    store = Store.open(folder / "store", create=True)
+    with store.writer("r") as writer:
+        writer.append_sync({"runs": runs, "llm_calls": calls, "tasks": tasks})
+    return store
 
 
 @pytest.mark.parametrize(
@@ -56,13 +58,13 @@ def store_of(costs: list[float | None], models: list[str] | None = None) -> dict
     ],
 )
 def test_a_run_is_compared_with_the_median_of_up_to_ten_before_it(
-    costs: list[float | None], models: list[str] | None, expected: tuple[float, ...] | None
+    costs: list[float | None], models: list[str] | None, expected: tuple[float, ...] | None, tmp_path: Path
 ) -> None:
-    found = _compare(History(connect(**store_of(costs, models)), f"r{len(costs) - 1:02d}"))
+    found = compare_costs(store_of(tmp_path, costs, models), f"r{len(costs) - 1:02d}")
     said = [(each.usd_per_task, each.median_usd, each.compared, each.ratio) for each in found]
     assert said == ([] if expected is None else [expected])
     assert all(each.source == "neiss" for each in found)
 
 
-def test_later_runs_do_not_count() -> None:
-    assert _compare(History(connect(**store_of([1, 2, 4, 8])), "r02")) == []
+def test_later_runs_do_not_count(tmp_path: Path) -> None:
+    assert compare_costs(store_of(tmp_path, [1, 2, 4, 8]), "r02") == []
