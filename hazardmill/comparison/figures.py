@@ -44,7 +44,7 @@ class PairedFigure(FrozenModel):
         low: Lower end of the interval of the difference; ``None`` without a difference or an interval.
         high: Upper end of that interval; likewise.
         method: How the interval was computed; ``None`` if there is none.
-        why: Why a difference has no interval; ``None`` if nothing is missing.
+        why: Why there is no difference, or no interval of it; ``None`` if nothing is missing.
         share_a: For a share, its value in the first run with Wilson's interval; else ``None``.
         share_b: For a share, its value in the second run, likewise; else ``None``.
         only_a: For a share, the number of records that have the property in the first run only; else ``None``.
@@ -155,7 +155,10 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float], level: f
     known = [pair for pair in zip(of.a, of.b, strict=True) if None not in pair]
     one, other = (_divide(table[:, side].sum(), table[:, side + 2].sum()) for side in (0, 1))
     difference = None if one is None or other is None else other - one
-    found = None if difference is None else _with_interval(of, difference, table, interval, level)
+    if difference is None:
+        found = Estimate(value=None, why=_why_undefined(one, other, len(known)))
+    else:
+        found = _with_interval(of, difference, table, interval, level)
     only_a = only_b = p = share_a = share_b = None
     if of.unit == "share" and known:
         only_a, only_b = known.count((1, 0)), known.count((0, 1))
@@ -169,16 +172,23 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float], level: f
         a=one,
         b=other,
         difference=difference,
-        low=None if found is None else found.low,
-        high=None if found is None else found.high,
-        method=None if found is None else found.method,
-        why=None if found is None else found.why,
+        low=found.low,
+        high=found.high,
+        method=found.method,
+        why=found.why,
         share_a=share_a,
         share_b=share_b,
         only_a=only_a,
         only_b=only_b,
         p=p,
     )
+
+
+def _why_undefined(one: float | None, other: float | None, pairs: int) -> str:
+    if not pairs:
+        return "no pair has both values"
+    lacking = " and ".join(run for run, value in (("A", one), ("B", other)) if value is None)
+    return f"nothing to divide by in run {lacking}"
 
 
 def _with_interval(

@@ -79,8 +79,12 @@ def grids(found: RunComparison) -> Iterator[Grid]:
 
 
 def figures_grid(found: RunComparison) -> Grid:
-    """Return the table of figures with their intervals; differences of shares are in percentage points."""
-    head = ("", "A", "B", "B less A", "95 % interval", "Pairs")
+    """Return the table of figures with their intervals, or the reason why there is none.
+
+    Differences of shares are in percentage points. The shares of A and B have intervals of their own.
+    """
+    level = f"{100 * found.how.level:g} %"
+    head = ("", f"A, {level}", f"B, {level}", "B less A", f"{level} interval", "Pairs")
     rows = tuple(_figure(each) for each in found.figures if each.pairs)
     return Grid("Figures, paired by record", head, rows)
 
@@ -138,7 +142,7 @@ def _figure(each: PairedFigure) -> tuple[str, ...]:
         return f"{write_value(value)} ({render_interval(share, write_value)})"
 
     difference = Estimate(value=each.difference, low=each.low, high=each.high, method=each.method)
-    interval = render_interval(difference, lambda end: write_value(end, signed=True)) or NONE
+    interval = render_interval(difference, lambda end: write_value(end, signed=True)) or each.why or NONE
     name = f"{each.name}, %" if each.unit == "share" else each.name
     return (
         name,

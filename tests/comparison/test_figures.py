@@ -81,8 +81,9 @@ def test_what_is_not_known_is_left_out_as_a_pair() -> None:
 def test_without_a_task_there_is_no_price_of_one() -> None:
     found = worked_out(Quotient("x", "USD", [1.0, 2.0], [1.0, 2.0], [1.0, 0.0], [0.0, 0.0]))
     assert (found.a, found.b, found.difference, found.low, found.high) == (3, None, None, None, None)
+    assert found.why == "nothing to divide by in run B"
     nothing = worked_out(Quotient("x", "USD", [], [], [], []))
-    assert (nothing.pairs, nothing.a, nothing.low) == (0, None, None)
+    assert (nothing.pairs, nothing.a, nothing.low) == (0, None, None) and nothing.why == "no pair has both values"
 
 
 def test_intervals_are_wider_where_there_are_fewer_records() -> None:

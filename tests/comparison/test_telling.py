@@ -34,6 +34,7 @@ def test_figures_are_told_in_their_units(found: RunComparison) -> None:
     assert rows["declined, %"][:3] == (*sides, "-16.7") and rows["declined, %"][-1] == "6"
     assert rows["drafts per record"][:3] == ("0.67", "0.83", "+0.17")
     assert rows["USD per task"][:3] == ("$0.0152", "$0.0140", "-$0.00117")
+    assert rows["USD per task"][3] == "fewer than 5 pairs changed, too few to show the spread"
     # No reviewer has said anything.
     assert not [name for name in rows if "reviewers" in name]
     assert changed_grid(found).rows == (
@@ -41,6 +42,12 @@ def test_figures_are_told_in_their_units(found: RunComparison) -> None:
         ("accepted", "1", "2", "1.000"),
         ("accepted at draft 1", "1", "2", "1.000"),
     )
+
+
+def test_the_heads_of_figures_name_the_level_of_their_intervals(found: RunComparison) -> None:
+    assert figures_grid(found).head == ("", "A, 95 %", "B, 95 %", "B less A", "95 % interval", "Pairs")
+    other = found.model_copy(update={"how": ComparisonOptions(level=0.9)})
+    assert figures_grid(other).head[1:5] == ("A, 90 %", "B, 90 %", "B less A", "90 % interval")
 
 
 def test_tables_tell_codes_in_words(found: RunComparison) -> None:
