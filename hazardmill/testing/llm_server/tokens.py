@@ -1,4 +1,4 @@
-"""Counts tokens as a provider does: tokens, cached prefixes, and the field that reports them."""
+"""Count tokens as a provider does, cut answers to a limit, remember cached prefixes of prompts, and report usage."""
 
 from __future__ import annotations
 
