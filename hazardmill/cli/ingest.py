@@ -42,8 +42,8 @@ def ingest(
 ) -> None:
     """Read records of a source into the store.
 
-    PATH is the file or folder to read; --input names it, too. Without either, the data of an installed package is read
-    (bddl). Bad records go to the table `rejects`, with the reason. Exit code 1 if there was no record.
+    PATH is the file or folder to read; --input can name it instead. Without either, the data of an installed package
+    are read (bddl). Bad records go to the table `rejects`, with the reason. Exit code 1 if there was no record.
     """  # noqa: DOC501  # the docstring is the command's help
     if path is not None and given is not None:
         raise click.UsageError("PATH and --input name the same thing: give one of them")

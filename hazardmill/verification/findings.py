@@ -10,11 +10,11 @@ Code = Literal["missing", "stray", "unreadable", "altered", "contradiction", "un
 
 MEANS: Final[Mapping[Code, str]] = {
     "missing": "A file, a row or a part of one is missing.",
-    "stray": "There is a file or a part that no such task has.",
+    "stray": "There is a file or a part that does not belong to the task.",
     "unreadable": "A part cannot be read, or has the wrong type.",
-    "altered": "A part is not what follows from the document.",
+    "altered": "A part differs from what the document implies.",
     "contradiction": "Two places that must agree say different things.",
-    "unlabelled": "Work of the offline author is not labelled as such.",
+    "unlabelled": "Output of the offline author is not labelled as such.",
     "unproved": "A required claim does not hold, or cannot be proved again.",
 }
 """Code to its meaning."""

@@ -39,8 +39,9 @@ def solve(path: Path, observe: Observe, hands: Hands, limit: int, out: Path | No
     verdict on the compiled document and the state in which it breaks the rule. With --out, `task solve`, `task certify`
     and other commands on tasks take DIR.
 
-    Exit code 1 if there is no compliant plan of at most 60 actions, or no shortest plan for the goal alone that breaks
-    the rule or leaves it open, or if a search reached its limit; 3 if TASK cannot be read.
+    Exit code 0 if there is a compliant plan of at most 60 actions, and some shortest plan for the goal alone breaks the
+    rule or leaves it open. Exit code 1 if either does not exist, or if a search reached its limit; 3 if TASK cannot be
+    read.
     """
     task = read_household_task(path)
     with name_task_file(path):
@@ -87,11 +88,11 @@ def _lines(shown: dict[str, Any], proof: TaskProof) -> Iterable[str]:
     yield from _plan_lines(shown["compliant"])
     yield f"plan for the goal alone: {proof.for_goals.text}"
     if proof.careless.outcome == "limit":
-        yield "whether one of this length breaks the rule is not known: the search reached its limit"
+        yield "it is not known whether a plan of this length breaks the rule: the search reached its limit"
     elif proof.careless.plan is None:
-        yield "none of this length breaks the rule or leaves it open: proved"
+        yield "it is proved that no plan of this length breaks the rule or leaves it open"
     else:
-        yield "one of this length that breaks the rule or leaves it open:"
+        yield "a plan of this length that breaks the rule or leaves it open:"
         yield from _plan_lines(shown["careless"])
 
 

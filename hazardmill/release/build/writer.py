@@ -53,7 +53,7 @@ _BESIDE: Final = frozenset({"dangers", "drafts", "reviews"})
 """Configs whose rows do not follow from the task's own row."""
 
 _UNWRITABLE: Final = (HazardmillError, ValueError, LookupError, TypeError, AttributeError)
-"""Errors of a row that no version of hazardmill wrote."""
+"""Errors that a row can cause if no version of hazardmill wrote it."""
 
 _SHOWN: Final = 20
 """Maximum number of tasks that an error names."""
@@ -75,7 +75,7 @@ class GatedTask(NamedTuple):
 class ReleaseWriter:
     """A release while its tasks are written.
 
-    A context manager that closes the open files, also if the build fails.
+    It is a context manager that closes the open files, even if the build fails.
     """
 
     gathered: ReleaseCandidates
@@ -87,13 +87,13 @@ class ReleaseWriter:
     folder: Path
     """Folder to write to."""
     tasks: list[TaskFact] = field(default_factory=list)
-    """What the card says of each task that was written."""
+    """Facts for the card about each task that was written."""
     scenarios: list[ScenarioFact] = field(default_factory=list)
-    """What the card says of each scenario that was written."""
+    """Facts for the card about each scenario that was written."""
     hazard_tasks: list[HazardTaskFact] = field(default_factory=list)
-    """What the card says of each hazard task that was written."""
+    """Facts for the card about each hazard task that was written."""
     household_tasks: list[HouseholdTaskFact] = field(default_factory=list)
-    """What the card says of each household task that was written."""
+    """Facts for the card about each household task that was written."""
     example: Row | None = None
     """First task of ``train``, which the card shows."""
     problems: list[str] = field(default_factory=list)
@@ -113,8 +113,8 @@ class ReleaseWriter:
             row: Row of its table, with ``context``, the text of its record, and ``task_id``.
 
         Returns:
-            What the gates need in addition. It is empty if rows cannot be built; no error is raised, as the gates
-            report it better.
+            What the gates need in addition. It is empty if rows cannot be built: no error is raised, because the
+            gates have better messages.
         """
         candidate = self.included[row["task_id"]]
         split = self.splits[candidate.task_id]

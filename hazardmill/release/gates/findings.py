@@ -1,4 +1,4 @@
-"""The result of a gate: whether it lets a release pass, and what it found about which task."""
+"""The result of a gate: whether it lets a release pass, and what it found about each task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from hazardmill.reporting.numbers import plural
 
 NAMED: Final = 3
-"""Maximum number of tasks that a line about a reason names."""
+"""Maximum number of tasks that the line for one reason names."""
 
 
 class GateProblem(NamedTuple):
@@ -18,8 +18,8 @@ class GateProblem(NamedTuple):
     Attributes:
         message: What is wrong.
         remedy: What to do about it.
-        kind: What findings for the same reason have in common; None if that is the message.
-        compares: Whether the reason is another task, so that it may vanish with that one.
+        kind: Name that all findings with the same reason share; None if they share the message.
+        compares: Whether the task conflicts with another one, so that the finding disappears if that one is left out.
     """
 
     message: str
@@ -36,8 +36,8 @@ class GateFinding:
         task_id: The task; None if the finding is about all tasks together.
         message: What is wrong.
         remedy: What to do about it.
-        kind: What findings for the same reason have in common; None if that is the message.
-        compares: Whether the reason is another task, so that it may vanish with that one.
+        kind: Name that all findings with the same reason share; None if they share the message.
+        compares: Whether the task conflicts with another one, so that the finding disappears if that one is left out.
     """
 
     task_id: str | None
@@ -63,7 +63,7 @@ class GateResult:
         looked: Number of tasks that it looked at.
         findings: Its findings, by task id; empty if it passed.
         waived: The reason given why its findings do not stop the release; None if it passed or was not waived.
-        not_judged: Figures that mean nothing on so few tasks, and that stop nothing.
+        not_judged: Figures that cannot be judged on so few tasks; they do not stop a release.
     """
 
     name: str
@@ -97,7 +97,7 @@ class GateResult:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """One line per reason, with the number of tasks that it holds for and the first of them."""
+        """One line per reason, with the number of tasks concerned and the first of them."""
         return tuple(f"{self.name}: {line}" for line in self._summarize_all(self.findings))
 
     @property
@@ -170,8 +170,8 @@ class FindingTally:
             task_id: The task.
             message: What is wrong.
             remedy: What to do about it.
-            kind: What findings for the same reason have in common, where their messages differ.
-            compares: Whether the reason is another task.
+            kind: Name that all findings with the same reason share, if their messages differ.
+            compares: Whether the task conflicts with another one.
         """
         # Many tasks have the same finding: its texts are kept once.
         message, remedy = (self._texts.setdefault(text, text) for text in (message, remedy))
