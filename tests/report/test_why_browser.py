@@ -30,13 +30,13 @@ def test_both_plans_are_seen_and_nothing_is_complained_of(
     width: int, scheme: Literal["light", "dark"], page: Path, browser: Browser
 ) -> None:
     tab, complaints = opened(browser, page, width, scheme)
-    plans = tab.locator(".plans > div")
+    plans = tab.locator(".drawn .plan")
     unsafe, safe = plans.all_inner_texts()
-    assert "(carry_bowl)" in unsafe and "Danger +1 (thermal) because" in unsafe
-    assert "(reduce_speed)" in safe and "Danger +" not in safe
+    assert "carry bowl" in unsafe and "Danger fires because" in unsafe
+    assert "reduce speed" in safe and "Danger fires because" not in safe
     colour = "element => getComputedStyle(element).backgroundColor"
     # The hash in the page's policy is that of its style: without it, the page would have none.
-    assert tab.locator("tr.fires td").first.evaluate(colour) != "rgba(0, 0, 0, 0)"
+    assert tab.locator(".drawn .fires").first.evaluate(colour) != "rgba(0, 0, 0, 0)"
     assert (tab.locator("body").evaluate(colour) == "rgb(20, 23, 26)") is (scheme == "dark")
     first, second = plans.evaluate_all(_PLACES)
     assert (first == second) is (width == 1280)

@@ -120,7 +120,8 @@ def test_the_page_tells_the_story_draft_by_draft(why_store: Store) -> None:
     assert "Draft 1: failed at policy: syntax" in page.text
     assert "Draft 2: failed at certificate: leaked name" in page.text
     assert "Draft 3: accepted" in page.text
-    assert page.tags.count("article") == 3
+    # One per draft, and one per action.
+    assert page.tags.count("article") == 3 + 2
     assert {"ins", "del"} <= set(page.tags)
     assert "+ def build(self):" in page.text and "- def build(self:" in page.text
     assert page.text.count("Feedback sent to the next draft") == 2
@@ -129,10 +130,14 @@ def test_the_page_tells_the_story_draft_by_draft(why_store: Store) -> None:
 
 def test_the_page_tells_both_plans_with_the_moment_of_danger(why_store: Store) -> None:
     page = page_of(why_store, "notes:1", "first")
-    assert page.values("class").count("fires") == 1
-    assert "Danger +1 (thermal) because (soup_is_hot) and (not (moving_slowly))" in page.text
-    assert "(bowl_at table) : false → true" in page.text
-    assert "Point of no return: before this step a safe way is left, (reduce_speed) (carry_bowl)" in page.text
+    # As the viewer and the review app draw them, with their classes and words.
+    assert sum("fires" in each.split() for each in page.values("class")) == 1
+    assert "Danger fires because soup is hot and not moving slowly" in page.text
+    assert "1 carry bowl + now bowl at: table \u2212 no longer bowl at: kitchen Danger fires" in page.text
+    assert "the dangerous plan (carry_bowl) , the safe plan (reduce_speed) (carry_bowl)" in page.text
+    assert "Step 1 of the dangerous plan. Point of no return: before this step a safe way is left" in page.text
+    # Nothing of it needs a script, and each action has its card.
+    assert "button" not in page.tags and page.values("class").count("card risky") == 1
     assert "In the twin (soup_is_hot) is false at the start instead of true" in page.text
 
 
@@ -143,7 +148,7 @@ def test_each_way_to_end_has_its_words(why_store: Store) -> None:
     assert "The task it duplicates" in page_of(why_store, "notes:5").text
     assert "which came first from notes:1 , draft 3" in page_of(why_store, "notes:5").text
     assert "Extraction: failed" in page_of(why_store, "notes:6").text
-    assert "No safe plan The danger is declared unavoidable" in page_of(why_store, "notes:7").text
+    assert "There is no safe plan: the danger is declared unavoidable" in page_of(why_store, "notes:7").text
     pending = page_of(why_store, "notes:8").text
     assert "Why notes:8 is not a task yet" in pending
     assert "Extraction: not done yet" in pending and "the record is not finished" in pending
