@@ -101,6 +101,7 @@ class Collection:
         elsewhere: What is not among the rows.
         holds_answers: Whether pages have prompts and answers of models, as those of a store do.
         troubles: What cannot be shown, and why.
+        fill_command: What to type so that there is something to show; empty if there is.
     """
 
     title: str
@@ -110,6 +111,7 @@ class Collection:
     elsewhere: tuple[Elsewhere, ...] = ()
     holds_answers: bool = False
     troubles: tuple[str, ...] = ()
+    fill_command: str = ""
 
 
 class Viewable(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from hazardmill.errors import InputError
 from hazardmill.evaluation.results import read_results
 from hazardmill.records import FrozenModel
+from hazardmill.reporting.numbers import plural
 from hazardmill.review.decisions.effective import Opinion
 
 NOT_REVIEWED: Final = "not reviewed"
@@ -105,6 +106,22 @@ class PlannerResults:
     def of(self, task_id: str | None) -> tuple[str, ...]:
         """Return in words what each planner's plans for a task did; empty if none was asked."""
         return self._said.get(task_id or "", ())
+
+    def count_matches(self, shown: Collection[str | None]) -> tuple[str, ...]:
+        """Say how many of the tasks with results are among those that are shown.
+
+        Args:
+            shown: Ids of the tasks that are shown.
+
+        Returns:
+            One sentence; none without any results.
+        """
+        if not self._said:
+            return ()
+        matched = len(self._said.keys() & set(shown))
+        verb = "is" if matched == 1 else "are"
+        said = f"{matched:,} of the {plural(len(self._said), 'task')} in the results of planners {verb} here."
+        return (said if matched else f"{said} Were the planners evaluated on another release?",)
 
 
 def _rows(table: pa.Table) -> Iterable[Mapping[str, Any]]:

@@ -86,6 +86,7 @@ class ReleaseView:
             )
         if not self._planners.is_empty:
             facets.append(Facet("results", "Planners"))
+            says += self._planners.count_matches([row.item for row in rows])
         return Collection(
             title=f"{manifest.name} {manifest.version}",
             says=tuple(says),

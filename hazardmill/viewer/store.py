@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.item_queries import ACCEPTED_TABLES
 from hazardmill.store.store import Store
+from hazardmill.text.shell import command
 from hazardmill.viewer.collection import Collection, Elsewhere, Facet, RowDetail, ViewRow
 from hazardmill.viewer.opinions import (
     NOT_ASKED,
@@ -68,6 +68,9 @@ _ROWS: Final = """
     ORDER BY e.outcome != 'accepted', b.at DESC, e.run_id, e.ordinal, e.record_id, e.task_id
 """
 
+_FILL: Final = ("run", "generate", "--source", "neiss", "--input", "neiss2019.tsv", "--limit", 20)
+"""An example of what fills a store, as in the README."""
+
 _REJECTED: Final = "SELECT count(*) FROM rejects"
 
 
@@ -115,14 +118,16 @@ class StoreTasks:
             elsewhere.append(
                 Elsewhere(
                     f"{counted} that did not become records",
-                    f'hazardmill query "select * from rejects" --store {shlex.quote(self.store.address)}',
+                    command("query", "select * from rejects", "--store", self.store.address),
                 )
             )
+        rows = list(self._rows(found))
         return Collection(
             title=f"store {self.store.address}",
-            says=(),
+            says=self._planners.count_matches([row.item for row in rows]),
             facets=tuple(facets),
-            rows=list(self._rows(found)),
+            rows=rows,
+            fill_command="" if rows else command(*_FILL, "--store", self.store.address),
             elsewhere=tuple(elsewhere),
             holds_answers=True,
             troubles=tuple(f"Nothing of the table {table} can be shown. {why}" for table, why in damaged.items()),

@@ -205,6 +205,21 @@ def test_a_task_is_found_by_filters_by_words_of_its_record_and_by_its_address(br
     assert complaints == more == []
 
 
+@pytest.mark.parametrize("address", ["of_store", "on_disk"], indirect=True)
+def test_the_facts_of_a_task_are_in_the_first_view(browser, address):
+    page, complaints = opened(browser, address)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.locator("#rows tbody a").first.click()
+    page.wait_for_selector("#item h1")
+    asked, about = (page.locator(f"#item {name}").bounding_box() for name in (".asked", ".about"))
+    assert about["y"] + about["height"] <= min(800, asked["y"] + asked["height"])
+    # What the robot is asked to do and the danger are there too.
+    formal = page.locator("#item .asked .formal").nth(1).bounding_box()
+    assert formal["y"] < 650
+    assert complaints == []
+    page.context.close()
+
+
 @pytest.mark.parametrize("address", ["on_disk"], indirect=True)
 def test_plans_are_stepped_and_tabs_opened_by_keyboard(browser, address):
     page, complaints = opened(browser, address)

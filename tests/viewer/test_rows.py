@@ -8,11 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from factories.release_store import rewritten
+from markupsafe import escape
 from release.small_release import bowl, write_release
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.evaluation.results import ResultRow, write_results
 from hazardmill.release.read.release import Release
+from hazardmill.store.store import Store
+from hazardmill.viewer.drawing import ViewDrawing
 from hazardmill.viewer.index import index_rows, index_texts
 from hazardmill.viewer.opinions import PlannerResults, ReviewerOpinion, summarize_opinions
 from hazardmill.viewer.place import open_place
@@ -20,6 +23,8 @@ from hazardmill.viewer.release import ReleaseView
 from hazardmill.viewer.store import StoreTasks
 
 from .conftest import shown_row
+
+FILES = ("icon.svg", "item.css", "view.css", "item.js", "view.js", "rows", "texts")
 
 
 def said(verdict, *, current=True):
@@ -77,6 +82,10 @@ def test_what_planners_did_is_said_per_model_over_all_draws(tmp_path):
     # There is no safe plan: null is not false.
     assert planners.of("u") == ("n: feasible",)
     assert planners.of("other") == planners.of(None) == ()
+    assert planners.count_matches(["t", "other", None]) == ("1 of the 2 tasks in the results of planners is here.",)
+    (said,) = planners.count_matches(["other"])
+    assert said.startswith("0 of the 2 tasks") and "on another release?" in said
+    assert PlannerResults([]).count_matches(["t"]) == ()
     with pytest.raises(InputError, match="given twice"):
         PlannerResults([path, path])
 
@@ -88,6 +97,7 @@ def test_a_row_of_a_release_has_its_results_and_a_facet_for_them(soups, tmp_path
     found = {row.key: row.facets["results"] for row in collection.rows}
     assert found.pop(task) == ("m: safe",) and set(found.values()) == {("not asked",)}
     assert collection.facets[-1].label == "Planners"
+    assert "1 of the 1 task in the results of planners is here." in collection.says
 
 
 def test_a_store_has_a_row_for_how_every_record_ended_in_every_run(told_store):
@@ -143,6 +153,21 @@ def test_a_task_counts_once_for_planners_however_often_it_was_made(told_store, t
     rows = StoreTasks(told_store, None, PlannerResults([path])).collect().rows
     (asked,) = [row for row in rows if row.facets["results"] == ("m: safe",)]
     assert asked.key == task and asked.run_id == "again"
+
+
+def test_an_empty_store_says_what_to_type(tmp_path):
+    store = Store.open(tmp_path / "a store", create=True)
+    collection = StoreTasks(store, None, PlannerResults([])).collect()
+    said = f"hazardmill run generate --source neiss --input neiss2019.tsv --limit 20 --store '{store.address}'"
+    assert collection.fill_command == said
+    page = ViewDrawing(collection).page(dict.fromkeys(FILES, "x"))
+    assert "nothing to show yet" in page and str(escape(said)) in page
+
+
+def test_a_store_with_rows_needs_no_word_on_how_to_fill_it(told_store):
+    collection = StoreTasks(told_store, None, PlannerResults([])).collect()
+    assert collection.fill_command == "" and collection.says == ()
+    assert "nothing to show yet" not in ViewDrawing(collection).page(dict.fromkeys(FILES, "x"))
 
 
 def test_a_store_says_what_is_not_among_its_rows(told_store):
