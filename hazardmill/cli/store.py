@@ -190,3 +190,5 @@ def _show_rebuild(done: RebuildReport, place: Path) -> None:
         click.echo(printable_lines(f"LOST: {sentence}"))
     if done.whole:
         click.echo("the store would be whole" if done.dry_run else "the store is whole")
+    if done.dry_run and (done.damages or done.retracted):
+        click.echo(f"to do so: {command('store rebuild', place)}")

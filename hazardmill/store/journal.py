@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.fsync_io import Fault, is_same, no_fault, store_error, sync_folder
-from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.findings import UPGRADE, rebuild_remedy
 from hazardmill.store.root import gone_error
 from hazardmill.store.rows import Packed
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
@@ -121,7 +121,7 @@ def check_header(path: Path, header: dict[str, Any]) -> None:
             f"the segment has journal format {header['journal']} and schema {header['schema']}; "
             f"this hazardmill reads up to {JOURNAL_FORMAT} and {SCHEMA_VERSION}",
             file=str(path),
-            remedy="upgrade hazardmill",
+            remedy=UPGRADE,
         )
 
 

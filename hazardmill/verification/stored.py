@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from hazardmill.errors import StoreError
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import DANGER_LISTS, Danger
+from hazardmill.store.maintenance.findings import command
 from hazardmill.store.schemas import TASKS
 from hazardmill.store.store import Store
 from hazardmill.verification.findings import Code, TaskFinding, render_value
-from hazardmill.verification.task import AGAIN, json_object, verify_task
+from hazardmill.verification.task import AGAIN, LEAVE_OUT, json_object, verify_task
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -137,10 +139,12 @@ def verify_store(store: Store) -> VerifiedTasks:
     import duckdb
 
     try:
-        return store.query(_verify, ["tasks", *_ORIGINS])
+        return store.query(lambda views: _verify(views, store.path), ["tasks", *_ORIGINS])
     except duckdb.Error as error:
         raise StoreError(
-            f"the tasks cannot be read: {error}", file=store.address, remedy="see: hazardmill store verify"
+            f"the tasks cannot be read: {error}",
+            file=store.address,
+            remedy=f"see: {command('store verify', store.path)}",
         ) from error
 
 
@@ -152,11 +156,11 @@ def findings_in_store(store: Store) -> tuple[TaskFinding, ...]:
     try:
         return verify_store(store).findings
     except StoreError as error:
-        remedy = error.remedy or "repair the files of the store first"
+        remedy = error.remedy or command("store rebuild --dry-run", store.path)
         return (TaskFinding("unreadable", store.address, "tasks", f"no task can be verified: {error.message}", remedy),)
 
 
-def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
+def _verify(views: DuckDBPyConnection, place: Path) -> VerifiedTasks:
     findings: list[TaskFinding] = []
     looked = 0
     cursor = views.execute(_join_query())
@@ -168,10 +172,23 @@ def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
             task = found.pop("task")
             # Two runs may have the same task: the finding must say which row it is about.
             name = f"{task['task_id']} of run {task['run_id']}"
-            findings += verify_task(task, name=name).findings
-            for code, where, message in _contradictions(task, found):
-                findings.append(TaskFinding(code, name, where, message, AGAIN))
+            told = [*verify_task(task, name=name).findings]
+            told += [
+                TaskFinding(code, name, where, message, AGAIN) for code, where, message in _contradictions(task, found)
+            ]
+            findings += [replace(each, remedy=_name_command(each.remedy, task, place)) for each in told]
     return VerifiedTasks(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
+
+
+def _name_command(remedy: str, task: Row, place: Path) -> str:
+    """Return a remedy with what to type for this task of this store."""
+    if remedy == LEAVE_OUT:
+        return f"{LEAVE_OUT}: {command('review serve', place)}"
+    if remedy != AGAIN:
+        return remedy
+    recheck = command(f"run recheck {task['run_id']}", place)
+    again = command(f"run generate --source {task['source']} --model MODEL", place)
+    return f"see what its draft gives now: {recheck}; generate the task again: {again}"
 
 
 def _join_query() -> str:

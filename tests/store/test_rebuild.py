@@ -164,8 +164,11 @@ def test_lost_records_are_named_by_what_to_ingest_again(filled: Store) -> None:
     truncate(part(filled, "records", 0))
     done = rebuild(filled)
     assert not done.whole
-    assert "6 record(s) of n that runs were started on: ingest n again, from the same input" in done.lost
-    assert "6 row(s) of table records: ingest again neiss from /in/neiss.tsv" in done.lost
+    store = f"--store '{filled.path}'"
+    again = f"ingest n again: hazardmill ingest --source n PATH {store}"
+    assert f"6 record(s) of n that runs were started on; from the same input, {again}" in done.lost
+    again = f"ingest neiss again: hazardmill ingest --source neiss /in/neiss.tsv {store}"
+    assert f"6 row(s) of table records: {again}" in done.lost
 
 
 def test_lost_states_of_a_run_are_said_and_it_can_be_resumed(filled: Store) -> None:

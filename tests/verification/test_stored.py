@@ -51,7 +51,10 @@ def test_every_column_of_a_task_is_held_against_something(one_task: Store, tmp_p
     # A task that is of no record, run or draft misses its rows; all else is told of by its column.
     if name not in ("run_id", "record_id", "draft"):
         assert name in {finding.where for finding in verified.findings}
-    assert all(finding.message and finding.remedy for finding in verified.findings)
+    said = f" --store {store.path}"
+    assert all(
+        finding.message and "hazardmill " in finding.remedy and said in finding.remedy for finding in verified.findings
+    )
 
 
 def document(**changes: Any) -> Callable[[Row], Row]:

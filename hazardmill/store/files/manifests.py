@@ -19,7 +19,7 @@ from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.records import content_hash
 from hazardmill.store.files.fsync_io import Fault, disk_errors, make_folder, no_fault, rename, store_error, write_file
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.findings import UPGRADE, rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION
 
 MANIFEST_FORMAT: Final = 1
@@ -130,7 +130,7 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
             f"the manifest has format {body['format']} and schema {body['schema']}; "
             f"this hazardmill reads up to {MANIFEST_FORMAT} and {SCHEMA_VERSION}",
             file=file,
-            remedy="upgrade hazardmill",
+            remedy=UPGRADE,
         )
     values = {name: value for name, value in body.items() if name not in ("format", "schema")}
     parts = tuple(Part(**part) for part in body["parts"])

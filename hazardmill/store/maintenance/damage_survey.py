@@ -28,7 +28,7 @@ from hazardmill.store.files.manifests import (
 )
 from hazardmill.store.files.parts import hash_file, schema_version
 from hazardmill.store.journal import Segment, read_segment
-from hazardmill.store.maintenance.findings import Finding
+from hazardmill.store.maintenance.findings import UPGRADE, Finding
 from hazardmill.store.maintenance.quarantine import Damage
 from hazardmill.store.maintenance.salvage import Salvage, salvage
 from hazardmill.store.maintenance.verify import StoreFiles, check_part, find_unlisted, lost_replacements
@@ -107,7 +107,7 @@ def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
 def _refuse_unread(layout: Layout, finding: Finding) -> None:
     """Refuse files that are not damaged, but that this version cannot read or that cannot be read now."""
     if finding.code in _NEWER:
-        raise SchemaMismatch(finding.message, file=str(layout.root / finding.file), remedy="upgrade hazardmill")
+        raise SchemaMismatch(finding.message, file=str(layout.root / finding.file), remedy=UPGRADE)
     if finding.code == "manifest_unreadable":
         raise StoreError(finding.message, file=str(layout.root / finding.file), remedy=finding.remedy)
 

@@ -72,6 +72,27 @@ def sweep_remedy(store: Path, verb: str = "remove") -> str:
     return f"the next ingest or resume will {verb} it; to do so now: {command('store compact', store)}"
 
 
+UPGRADE: Final = "upgrade hazardmill: pip install --upgrade hazardmill"
+"""Remedy for what a newer hazardmill wrote."""
+
+
+def ingest_remedy(store: Path, source: str, place: str = "PATH") -> str:
+    """Return the remedy for lost records of a source.
+
+    Args:
+        store: The store's folder.
+        source: Name of the source.
+        place: The file or folder that was read.
+    """
+    return f"ingest {source} again: {command(f'ingest --source {shlex.quote(source)} {shlex.quote(place)}', store)}"
+
+
+def restore_remedy(store: Path) -> str:
+    """Return the remedy for what only a backup still holds."""
+    restored = shlex.quote(f"{display_name(store)}-restored")
+    return f"restore the store from a backup: hazardmill store copy BACKUP {restored}"
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong with a store.

@@ -25,7 +25,7 @@ from hazardmill.store.files.manifests import (
 )
 from hazardmill.store.files.parts import hash_file, latest, own_key, schema_version
 from hazardmill.store.journal import read_segment
-from hazardmill.store.maintenance.findings import Finding, command, rebuild_remedy, sweep_remedy
+from hazardmill.store.maintenance.findings import UPGRADE, Finding, command, ingest_remedy, rebuild_remedy, sweep_remedy
 from hazardmill.store.maintenance.manifest_swap import leftovers
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -186,7 +186,9 @@ def _read_manifests(layout: Layout) -> tuple[list[CommitManifest], list[Finding]
         except CorruptStore as error:
             findings.append(Finding("manifest_changed", f"manifests/{path.name}", error.message, str(error.remedy)))
         except StoreError as error:
-            remedy = error.remedy or rebuild_remedy(layout.root)
+            # What blocks it is outside the store; only then does anybody know whether the manifest is whole.
+            again = command("store verify", layout.root)
+            remedy = f"{error.remedy}; then: {again}" if error.remedy else rebuild_remedy(layout.root)
             findings.append(Finding("manifest_unreadable", f"manifests/{path.name}", error.message, remedy))
     return manifests, findings
 
@@ -218,7 +220,7 @@ def _check_content(part: Part, file: str, content: pq.ParquetFile, remedy: str) 
     version = schema_version(content.schema_arrow)
     if table is None or (version or 0) > SCHEMA_VERSION:
         message = f"the part has schema {version}, newer than this hazardmill"
-        yield Finding("part_newer", file, message, "upgrade hazardmill")
+        yield Finding("part_newer", file, message, UPGRADE)
         return
     if not content.schema_arrow.equals(table.schema):
         yield Finding("part_schema", file, f"its columns are not those of table {table.name}", remedy)
@@ -251,5 +253,6 @@ def _check_segment(layout: Layout, path: Path, converted: bool) -> Iterator[Find
             "segment_left",
             file,
             f"the segment {what}: its writer was killed",
-            f"{command(f'run resume {run_id}', layout.root)}; if it was an ingest, ingest again",
+            f"{command(f'run resume {run_id}', layout.root)}; "
+            f"if it was an ingest, {ingest_remedy(layout.root, 'SOURCE')}",
         )

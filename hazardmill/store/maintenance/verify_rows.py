@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.store.maintenance.completeness import standing
-from hazardmill.store.maintenance.findings import Finding, command, rebuild_remedy
+from hazardmill.store.maintenance.findings import Finding, command, ingest_remedy, rebuild_remedy
 from hazardmill.store.snapshot import Snapshot
 
 _NAMED: Final = 3
@@ -47,8 +47,7 @@ def _missing(snapshot: Snapshot, place: Path) -> Iterator[Finding]:
     for source, count in sorted(by_source.items()):
         names = [record_id for record_id in found.unknown_records if record_id.partition(":")[0] == source]
         message = f"{count} record(s) of {source} that runs depend on are missing or have changed{_list_names(names)}"
-        again = f"ingest {source} again, from the same input: hazardmill ingest --source {source}"
-        yield Finding("record_missing", "records", message, again)
+        yield Finding("record_missing", "records", message, ingest_remedy(place, source))
     by_run: dict[str, list[str]] = {}
     for run_id, record_id in found.incomplete:
         by_run.setdefault(run_id, []).append(record_id)
