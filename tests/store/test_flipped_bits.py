@@ -97,6 +97,13 @@ def test_a_page_that_decays_under_a_verified_file_is_told_wherever_pyarrow_reads
     assert wrong > 20, "pages without checksums would have been read as truth"
 
 
+def test_a_name_in_a_footer_that_is_no_text_any_more_is_told(store: Store) -> None:
+    path = fill(store, 3)["outcomes"]
+    footer = path.read_bytes().rindex(b"record_id")
+    with flipped(path, 8 * footer + 7), pytest.raises(CorruptStore, match="cannot be read"):
+        read_parts(TABLES["outcomes"], [path], ["outcome"])
+
+
 def pq_reads(path: Path, whole: pa.Table) -> bool:
     """Whether a reader that ignores checksums gets the rows, or an error."""
     try:

@@ -350,7 +350,7 @@ class Release:
             raise InputError(
                 f"the file cannot be read: {error.strerror or error}", file=str(path), remedy=REMEDY
             ) from error
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"the file is not Parquet: {error}", file=str(path), remedy=REMEDY) from error
 
 

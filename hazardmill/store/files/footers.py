@@ -28,6 +28,9 @@ _KEPT: Final = 2**16
 PAGE_CHECKSUMS: Final[dict[str, Any]] = {"page_checksum_verification": True}
 """Options of pyarrow's Parquet readers. Pages of parts that were written without checksums are read unverified."""
 
+READ_ERRORS: Final = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""Errors of pyarrow's readers for a damaged file."""
+
 _FORMAT: Final = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(**PAGE_CHECKSUMS))
 _FILES: Final = fs.LocalFileSystem()
 _known: dict[str, tuple[tuple[int, int], Footer]] = {}

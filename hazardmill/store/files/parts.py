@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, PartGone, StoreError
-from hazardmill.store.files.footers import PAGE_CHECKSUMS, PICKING, dataset, open_part
+from hazardmill.store.files.footers import PAGE_CHECKSUMS, PICKING, READ_ERRORS, dataset, open_part
 from hazardmill.store.files.fsync_io import disk_errors, sync_file
 from hazardmill.store.files.manifests import Part
 from hazardmill.store.maintenance.findings import damage_remedy
@@ -106,7 +106,7 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
     nothing = table.no_rows.select(list(columns))
     try:
         return pa.concat_tables([nothing, _read(table, paths, columns, where or {})])
-    except (pa.ArrowException, OSError) as error:
+    except READ_ERRORS as error:
         # Arrow does not say which file it was.
         damage = first_gone(paths) or next(filter(None, map(_damage, paths)), None)
         raise damage or _unreadable(paths[0].parent, paths[0].parents[1]) from error
@@ -161,7 +161,7 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
         raise gone_error(path) from error
     except StoreError:
         raise
-    except (pa.ArrowException, OSError) as error:
+    except READ_ERRORS as error:
         raise _unreadable(path, path.parents[1]) from error
 
 
@@ -201,7 +201,7 @@ def _damage(path: Path) -> CorruptStore | None:
         pq.read_table(path, **PAGE_CHECKSUMS)
     except FileNotFoundError:
         return gone_error(path)
-    except (pa.ArrowException, OSError):
+    except READ_ERRORS:
         return _unreadable(path, path.parents[1])
     return None
 

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.files.footers import PAGE_CHECKSUMS
+from hazardmill.store.files.footers import PAGE_CHECKSUMS, READ_ERRORS
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.manifests import (
     CommitManifest,
@@ -221,7 +220,7 @@ def _describe_part(path: Path) -> Part | None:
     """Return an unlisted part as a manifest would list it; null if it is damaged or belongs to another table."""
     try:
         data = pq.read_table(path, **PAGE_CHECKSUMS)
-    except (pa.ArrowException, OSError):
+    except READ_ERRORS:
         return None
     said = (data.schema.metadata or {}).get(b"hazardmill_table", b"").decode()
     version = schema_version(data.schema)
