@@ -66,9 +66,10 @@ USER 10001:10001
 ENV PWD=/app \
     PREFECT_UI_STATIC_DIRECTORY=/tmp/prefect-ui
 VOLUME ["/app/generated", "/app/evaluations", "/app/releases", "/app/review"]
-# A flow that is told to stop writes down how far it is, within half a minute: docker stop --time 40.
+# A flow that is told to stop writes down how far it is, within half a minute: docker stop --time 40. The command below
+# tells the flows of its worker too.
 STOPSIGNAL SIGTERM
 # Of the worker: whether it still asks for work. What runs another command brings its own check (compose.yaml).
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/health', timeout=5)"]
-CMD ["prefect", "worker", "start", "--pool", "mill", "--type", "process", "--with-healthcheck"]
+CMD ["python", "-m", "flows.container", "prefect", "worker", "start", "--pool", "mill", "--type", "process", "--with-healthcheck"]

@@ -1,4 +1,4 @@
-"""The Dockerfile is not built in tests (scripts/try_image.py does that); a linter's rules for it, and ours."""
+"""The Dockerfile is not built in tests (scripts/try_image.sh does that); a linter's rules for it, and ours."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ def test_the_command_is_the_worker_of_the_pool_without_a_shell_and_its_health_is
 ) -> None:
     (command,) = rests(image, "CMD")
     assert json.loads(command) == [
-        *["prefect", "worker", "start", "--pool", "mill", "--type", "process", "--with-healthcheck"]
+        *["python", "-m", "flows.container"],
+        *["prefect", "worker", "start", "--pool", "mill", "--type", "process", "--with-healthcheck"],
     ]
     (check,) = rests(image, "HEALTHCHECK")
     assert "http://127.0.0.1:8080/health" in json.loads(check[check.index("[") :])[-1]
