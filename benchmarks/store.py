@@ -39,7 +39,7 @@ MODEL = "deepseek/deepseek-chat"
 FUNNEL = (
     "Where the records of each source ended",
     "Yield and cost by number of the draft",
-    "The commonest reasons of failure",
+    "The most common reasons for failure",
 )
 """Headings of docs/queries.md whose queries make the funnel."""
 IN_FLIGHT, GOAL_MS = 64, 100
@@ -69,6 +69,7 @@ def main():
         in_child("run", tasks, folder)
         writing(tasks, folder)
         reading(tasks, folder, "as written")
+        checking(tasks, folder)
         compacting(tasks, folder)
         reading(tasks, folder, "compacted")
     return 0
@@ -129,6 +130,18 @@ def reading(tasks, folder, state):
         whole = (one["opened"] + one["asked"]) / (other["opened"] + other["asked"])
         asked, peak = one["asked"] / other["asked"], one["peak_mb"] / other["peak_mb"]
         print(f"  {READERS[ours]:41} {whole:9.2f} {asked:10.2f} {peak:10.2f}")
+
+
+def checking(tasks, folder):
+    found = in_child("checksums", tasks, folder)
+    print("\nchecksums, by processor time, in turns with and without")
+    for told, key in (("a commit of 25 records", "write"), ("its bytes", "bytes"), ("all rows by Store.rows", "read")):
+        with_them, without = found[key]
+        unit = "kB" if key == "bytes" else "ms"
+        print(f"  {told:41} {with_them:10.1f} {unit} {without:10.1f} {unit}  {with_them / without:6.3f} times")
+    first, later, parts, mb = found["verified"]
+    print(f"  {'verification of all parts: first, later':41} {first:10.1f} ms {later:10.1f} ms", end="")
+    print(f"  {parts:,} parts, {mb:.0f} MB; reading all rows took {found['read'][0]:.0f} ms besides")
 
 
 def compacting(tasks, folder):
@@ -270,6 +283,71 @@ def compact(tasks, folder):
     with spent:
         Store.open(folder / "store").compact()
     return {"clock": spent.clock, "processor": spent.processor}
+
+
+def checksums(tasks, folder):
+    """Milliseconds of processor time, and kB, each with and without; medians of the same work done in turns."""
+    import pyarrow.dataset as ds
+
+    from hazardmill.store.files import footers, parts
+    from hazardmill.store.files.verified import VerifiedParts
+    from hazardmill.store.rows import pack, to_arrow
+    from hazardmill.store.schemas import TABLES
+    from hazardmill.store.snapshot import read_table
+
+    snapshot = ours(folder).snapshot()
+    listed, alone = snapshot.listed(), folder / "checksums"
+    alone.mkdir()
+    verifications = []
+    for place in (folder / "none" / "none", alone / "verified", alone / "verified"):
+        spent = Stopwatch()
+        with spent:
+            VerifiedParts(place).refuse_damage(listed)
+        verifications.append(spent.processor * 1e3)
+
+    def write(batch, checks):
+        parts.COMPRESSION["write_page_checksum"] = checks
+        size, spent = 0, Stopwatch()
+        for name, data in batch.items():
+            path = alone / f"{name}.parquet"
+            with spent:
+                parts.write_part(TABLES[name], data, path, path.name)
+            size += path.stat().st_size
+        return spent.processor * 1e3, size / 1e3
+
+    def read(_, checks):
+        footers._FORMAT = ds.ParquetFileFormat(
+            default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=checks)
+        )
+        spent = Stopwatch()
+        with spent:
+            for name in OF_ONE_RECORD:
+                read_table(snapshot, TABLES[name])
+        return spent.processor * 1e3, 0
+
+    def in_turns(work, inputs):
+        done = {True: [], False: []}
+        for number, given in enumerate(inputs):
+            for checks in (True, False) if number % 2 else (False, True):
+                done[checks].append(work(given, checks))
+        return [[statistics.median(one[k] for one in done[checks]) for checks in (True, False)] for k in (0, 1)]
+
+    groups = []
+    for batch in islice(batches(tasks), 40):
+        rows = {name: [] for name in OF_ONE_RECORD}
+        for record in batch:
+            for name, some in {**record.group, "llm_calls": record.calls}.items():
+                rows[name] += [pack(TABLES[name], row) for row in some]
+        groups.append({name: to_arrow(TABLES[name], some) for name, some in rows.items() if some})
+    written, size = in_turns(write, groups)
+    taken, _ = in_turns(read, range(6))
+    mb = sum(part.size for _, part in listed) / 1e6
+    return {
+        "write": written,
+        "bytes": size,
+        "read": taken,
+        "verified": [verifications[0], verifications[2], len(listed), mb],
+    }
 
 
 # How long an answer that was read can be lost
@@ -510,6 +588,7 @@ SIDES = {
     "answers": answers,
     "server": server,
     "compact": compact,
+    "checksums": checksums,
     "funnel": funnel,
     "funnel_plain": funnel_plain,
     "why": why,
