@@ -55,10 +55,11 @@ What `hazardmill store verify` can find:
 The last four concern rows, and are looked for only if all files are intact. If files are damaged, the damage is
 reported, and `hazardmill store rebuild --dry-run` shows which rows were lost with it.
 
-If the last commits are missing altogether, they leave no trace: a store restored from an older copy looks intact.
+Each manifest names the one before it, by file and hash, and `journal/last.json` names the last. So it shows if the last
+commits were deleted whole, if parts and manifests are those of an older copy, or if commits of two copies that went on
+separately are mixed. If an older copy took the place of everything, the journal included, nothing in it shows that:
 `store verify` prints the number and time of the last commit, so that anyone who knows of a later one sees the
-difference. Detecting it without that knowledge would need a chain of commits, each with the hash of the previous one,
-and the last hash kept outside of the store; this does not exist yet.
+difference. A store written before this begins its chain with its next commit.
 
 A run notices if the folder of its store is removed, moved or replaced, or if commits that it knows of are gone. From
 then on it acknowledges nothing more, and creates nothing in the old place. A run whose folder was moved can be resumed

@@ -453,8 +453,8 @@ class Store:
     def verify(self) -> list[Finding]:
         """Find everything wrong with the files of the store, and missing rows that other rows depend on.
 
-        Rows are checked only if all files are intact: ``rebuild`` reports which rows were lost with damaged files. The
-        loss of the last commits altogether leaves no trace, as in an older copy: see ``last_commit``.
+        Rows are checked only if all files are intact: ``rebuild`` reports which rows were lost with damaged files. If
+        an older copy took the place of everything, the journal included, nothing shows it: see ``last_commit``.
 
         Returns:
             The findings; empty if all is well.

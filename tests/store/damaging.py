@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hazardmill.records import content_hash
 from hazardmill.store import Store
+from hazardmill.store.files.chain import LAST, seal
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.maintenance.rebuild import RebuildReport
 from store.factories import NOON, call, outcome, row
@@ -96,6 +98,18 @@ def part(store: Store, table: str, number: int) -> Path:
 
 def manifest(store: Store, number: int) -> Path:
     return sorted((store.path / "manifests").glob("*.json"))[number]
+
+
+def relink(store: Store) -> None:
+    """Chain the manifests as they are now, as if they had been written so."""
+    previous: dict[str, object] = {}
+    for path in sorted((store.path / "manifests").glob("*.json")):
+        body = {**json.loads(path.read_bytes())["body"], "format": 2 if previous else 1, "previous": previous}
+        if not previous:
+            del body["previous"]
+        path.write_bytes(seal(body))
+        previous = {"sequence": body["sequence"], "file": path.name, "sha256": content_hash(body)}
+    (store.path / LAST).write_bytes(seal(previous))
 
 
 def truncate(path: Path) -> None:

@@ -12,10 +12,12 @@ import pytest
 from hazardmill.errors import CorruptStore, StoreError
 from hazardmill.records import content_hash
 from hazardmill.store import Store
+from hazardmill.store.files.chain import seal
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.parts import hash_file
 from hazardmill.store.maintenance import verify as verify_module
 from hazardmill.store.maintenance.findings import CODES
+from store.damaging import relink
 from store.factories import outcome, row
 
 
@@ -46,11 +48,11 @@ def manifest(store: Store) -> Path:
 
 def relist(store: Store) -> None:
     """Make the second manifest list its part as it is now, as if it had been written so."""
-    wrapped = json.loads(manifest(store).read_bytes())
-    (listed,) = wrapped["body"]["parts"]
+    body = json.loads(manifest(store).read_bytes())["body"]
+    (listed,) = body["parts"]
     listed |= {"sha256": hash_file(part(store)), "size": part(store).stat().st_size}
-    wrapped["sha256"] = content_hash(wrapped["body"])
-    manifest(store).write_text(json.dumps(wrapped))
+    manifest(store).write_bytes(seal(body))
+    relink(store)
 
 
 def test_a_changed_byte_in_a_part_is_found(filled: Store) -> None:
@@ -326,7 +328,7 @@ def test_unlisted_parts_are_told_from_many_replaced_ones_without_comparing_each_
     def paths() -> list[Path]:
         return [Name(tmp_path / "tasks" / f"r1-{number:016x}-00000000.parquet") for number in range(200)]
 
-    seen = verify_module.StoreFiles({}, {"tasks": paths()}, [], paths()[1:], [], [])
+    seen = verify_module.StoreFiles({}, {"tasks": paths()}, [], paths()[1:], [], [], None)
     assert verify_module.find_unlisted(Layout(tmp_path), seen, set()) == paths()[:1]
     assert len(compared) < 2000
 

@@ -65,7 +65,8 @@ class SharedManifests(Manifests):
 
     def last(self) -> int:
         """Return the number of the last commit; 0 if there is none."""
-        return _last(self._look())
+        end = _end(self._look())
+        return 0 if end is None else end.sequence
 
     def begin(self, run_id: str, lease: Lease, own: Collection[str]) -> None:
         """Allow this process to publish commits of a run.
@@ -119,14 +120,18 @@ class SharedManifests(Manifests):
             if any(self._layout.run_of(name) == run_id and name not in written.own for name in foreign):
                 raise written.lease.lose()
             written.lease.check()
-            number = _last(known) + 1
-            manifest = CommitManifest(number, segment, tuple(parts), now(), number)
+            before = _end(known)
+            number = 1 if before is None else before.sequence + 1
+            manifest = CommitManifest(
+                number, segment, tuple(parts), now(), number, previous=None if before is None else before.link
+            )
             fault("manifest.staged")
             if self._mirror.bucket.put(manifest_name(number), encode_manifest(manifest)):
                 fault("manifest.put")
                 written.own.add(segment)
                 self._mirror.write(manifest)
                 fault("manifest.renamed")
+                self._name_last(manifest)
                 return manifest
         raise StoreError(
             "cannot commit: each time, the next commit number was already taken",
@@ -135,5 +140,5 @@ class SharedManifests(Manifests):
         )
 
 
-def _last(known: ManifestListing) -> int:
-    return max((manifest.sequence for manifest in known.files.values()), default=0)
+def _end(known: ManifestListing) -> CommitManifest | None:
+    return max(known.counting, key=lambda manifest: manifest.sequence, default=None)

@@ -43,8 +43,8 @@ def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings
     # The copies show the rest; skip objects whose download already failed.
     told = {finding.file for finding in found}
     here = (finding for finding in verify(mirror.layout) if _object_of(finding, known) not in told)
-    # A bucket holds each manifest once, and this folder can download it again.
-    return [*found, *(finding for finding in here if finding.code != "copy_missing")]
+    # A bucket holds each manifest once, this folder can download it again, and it may never have committed.
+    return [*found, *(finding for finding in here if finding.code not in ("copy_missing", "last_unknown"))]
 
 
 def _object_of(finding: Finding, known: list[CommitManifest]) -> str:

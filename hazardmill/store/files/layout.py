@@ -3,6 +3,7 @@
 STORE/journal/<segment>.jsonl        rows on their way; a segment is <run id>-<creation, ns, hex>-<random hex>
 STORE/journal/<run id>.lock          held by the one process that writes this run
 STORE/journal/<run id>.present       held while a run is worked on, also between two writers
+STORE/journal/last.json              names the last commit
 STORE/<table>/<segment>.parquet      parts; visible once a manifest lists them
 STORE/<table>/<replacement>.<k>.parquet  parts of a compaction or rebuild; a replacement is named
                                      <kind>-<first commit>-<last commit>-<random hex>

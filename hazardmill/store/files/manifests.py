@@ -2,7 +2,8 @@
 
 The body carries its own SHA-256. The sequence number orders commits and has no gaps, so that a lost manifest is
 noticed. A replacement (by compaction or rebuild) stands for a range of commits: while it exists, the manifests it
-covers do not count, whether or not they have been removed. Whoever publishes holds the commit lock.
+covers do not count, whether or not they have been removed. Each names the one before it (``chain``). Whoever publishes
+holds the commit lock.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.records import content_hash
+from hazardmill.store.files.chain import CommitLink, read_last, seal, unseal, write_last
 from hazardmill.store.files.fsync_io import Fault, disk_errors, make_folder, no_fault, rename, store_error, write_file
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.maintenance.findings import UPGRADE, rebuild_remedy
+from hazardmill.store.maintenance.findings import UPGRADE, history_remedy, rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION
 
-MANIFEST_FORMAT: Final = 1
+MANIFEST_FORMAT: Final = 2
+"""Format of a manifest that names others; one that names none has format 1, as before."""
 
 _LISTINGS: Final = 100
 """Maximum number of listings of the folder; if a listed manifest is still missing after that, it is damage."""
@@ -66,6 +70,22 @@ class CommitManifest:
     """0 for a commit; for a replacement, one more than the highest generation it replaced."""
     absorbed: tuple[str, ...] = ()
     """Names of the segments and replacements that it stands for."""
+    schema: int = SCHEMA_VERSION
+    """Version of the schema when it was written."""
+    previous: CommitLink | None = None
+    """The commit before it; null if it begins a chain, and for a replacement of the first commits."""
+    stands_for: tuple[CommitLink, ...] = ()
+    """What names the last commit that a replacement stands for, in the manifest of the commit after it."""
+
+    @cached_property
+    def link(self) -> CommitLink:
+        """What names it in the manifest after it."""
+        return CommitLink(self.sequence, self.file, content_hash(_body(self)))
+
+    @property
+    def links(self) -> tuple[CommitLink, ...]:
+        """What may name it in the manifest after it: of a replacement, also what it stands for."""
+        return (self.link, *self.stands_for)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,13 +137,8 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
         CorruptStore: It was changed after it was written.
         SchemaMismatch: A newer version of hazardmill wrote it.
     """
-    try:
-        wrapped = json.loads(data)
-        body: dict[str, Any] = wrapped["body"]
-        intact = wrapped["sha256"] == content_hash(body)
-    except (ValueError, KeyError, TypeError):
-        intact = False
-    if not intact:
+    body = unseal(data)
+    if body is None:
         raise CorruptStore("the manifest does not match its checksum", file=file, remedy=remedy)
     if body["format"] > MANIFEST_FORMAT or body["schema"] > SCHEMA_VERSION:
         raise SchemaMismatch(
@@ -132,16 +147,29 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
             file=file,
             remedy=UPGRADE,
         )
-    values = {name: value for name, value in body.items() if name not in ("format", "schema")}
+    values = {name: value for name, value in body.items() if name != "format"}
     parts = tuple(Part(**part) for part in body["parts"])
-    return CommitManifest(**{**values, "parts": parts, "absorbed": tuple(body["absorbed"])})
+    previous = CommitLink(**body["previous"]) if "previous" in body else None
+    stands_for = tuple(CommitLink(**link) for link in body.get("stands_for", ()))
+    read = {"parts": parts, "absorbed": tuple(body["absorbed"]), "previous": previous, "stands_for": stands_for}
+    return CommitManifest(**{**values, **read})
 
 
 def encode_manifest(manifest: CommitManifest) -> bytes:
     """Return the bytes of a manifest's file, with its checksum."""
-    body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
-    body = json.loads(json.dumps(body))  # hash what a reader will see: lists instead of tuples
-    return json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode()
+    return seal(_body(manifest))
+
+
+def _body(manifest: CommitManifest) -> dict[str, Any]:
+    """The JSON of a manifest, equal to that of the file it was read from: its hash names it."""
+    body = asdict(manifest)
+    names_others = manifest.previous is not None or manifest.stands_for
+    for name in ("previous", "stands_for"):
+        if not body[name]:
+            del body[name]
+    # As a reader will see it: lists instead of tuples.
+    known: dict[str, Any] = json.loads(json.dumps({"format": MANIFEST_FORMAT if names_others else 1, **body}))
+    return known
 
 
 def list_live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
@@ -277,20 +305,51 @@ class Manifests:
             CorruptStore: A commit that this process has seen is gone.
             StoreError: The manifest cannot be written.
         """
+        before = self._read_end()
+        number = 1 if before is None else before.sequence + 1
+        manifest = CommitManifest(
+            number, segment, tuple(parts), now(), number, previous=None if before is None else before.link
+        )
+        self._highest = number
+        self._write(manifest, fault)
+        self._name_last(manifest)
+        return manifest
+
+    def _read_end(self) -> CommitManifest | None:
+        """The manifest of the last commit; null if there is none. The caller holds the commit lock."""
         # Include the copies: if a replacement is lost, the numbers that it stood for must not be reused.
         # Listing once is enough, because under the lock nobody else publishes or removes.
-        names = [*_names(self._layout.manifests), *_names(self._layout.copies)]
-        number = max(map(_sequence, names), default=0) + 1
-        if number <= self._highest:
+        paths = [folder / name for folder in (self._layout.manifests, self._layout.copies) for name in _names(folder)]
+        last, end = read_last(self._layout), max((_sequence(path.name) for path in paths), default=0)
+        highest = max(self._highest, 0 if last is None else last.sequence)
+        if end < highest:
             raise CorruptStore(
-                f"commit {self._highest} existed but is gone: the store was replaced by an older copy",
+                f"commit {highest} existed but is gone: it was deleted, or the store was replaced by an older copy",
                 file=str(self._layout.manifests),
-                remedy="restore the newer store, then resume the run; rows that are still in the journal are kept",
+                remedy=f"{history_remedy(self._layout.root)}; then resume the run: rows in the journal are kept",
             )
-        self._highest = number
-        manifest = CommitManifest(number, segment, tuple(parts), now(), number)
-        self._write(manifest, fault)
-        return manifest
+        ends = [path for path in paths if _sequence(path.name) == end]
+        read = [self._known.files.get(path.name) or read_manifest(path) for path in ends]
+        return max(read, key=lambda manifest: manifest.generation, default=None)
+
+    def _name_last(self, manifest: CommitManifest) -> None:
+        """Let the journal name this commit as the last, unless it names a later one."""
+        try:
+            last = read_last(self._layout)
+        except CorruptStore:
+            return  # kept as it is: only a rebuild may go on without knowing what it named
+        if last is None or last.sequence <= manifest.sequence:
+            write_last(self._layout, manifest.link)
+
+    def rename_last(self) -> None:
+        """Let the journal name the last commit that there is. The caller holds the commit lock.
+
+        Raises:
+            StoreError: The disk refuses.
+        """
+        end = max(self.all(), key=lambda manifest: manifest.sequence, default=None)
+        if end is not None:
+            write_last(self._layout, end.link)
 
     def publish_replacement(
         self,
@@ -320,11 +379,16 @@ class Manifests:
         """
         generation = 1 + max((manifest.generation for manifest in replaced), default=0)
         absorbed = tuple(dict.fromkeys(known for manifest in replaced for known in manifest.names))
-        manifest = CommitManifest(place[-1], name, tuple(parts), now(), place[0], generation, absorbed)
+        # A commit made meanwhile names the last of those that are replaced.
+        stands_for = tuple(link for known in replaced if known.sequence == place[-1] for link in known.links)
+        manifest = CommitManifest(
+            place[-1], name, tuple(parts), now(), place[0], generation, absorbed, stands_for=stands_for
+        )
         self._write(manifest, fault)
         # Written after the manifest, so that a copy without its manifest always means a loss.
         self.write_copy(manifest)
         fault("copy.renamed")
+        self._name_last(manifest)
         return manifest
 
     def adopt(self, manifest: CommitManifest) -> None:
@@ -336,6 +400,7 @@ class Manifests:
         self._write(manifest, no_fault)
         if manifest.generation:
             self.write_copy(manifest)
+        self._name_last(manifest)
 
     def write_copy(self, manifest: CommitManifest) -> None:
         """Write the second copy of a replacement's manifest.

@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.store.files.chain import find_breaks, find_lost_end
 from hazardmill.store.files.footers import PAGE_CHECKSUMS, READ_ERRORS
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.manifests import (
@@ -59,16 +60,20 @@ class RepairPlan:
     """Damaged journal lines whose content is unknown."""
     records_from: set[str] = field(default_factory=set)
     """Segments whose rows of ``records`` are lost."""
+    last: int = 0
+    """Number of the last commit that the journal names; 0 if it names none."""
+    commits_mixed: list[int] = field(default_factory=list)
+    """Commits that are here with another content than in the history that a later one belongs to."""
 
     @property
     def place(self) -> range:
-        """The numbers of all commits."""
-        return range(1, max((manifest.sequence for manifest in self.commits), default=0) + 1)
+        """The numbers of all commits, including those that are gone."""
+        return range(1, max([self.last, *(manifest.sequence for manifest in self.commits)]) + 1)
 
     @property
     def republishes(self) -> bool:
         """Whether the manifests have to be replaced."""
-        return self.commits != self.replaced or bool(missing_sequences(self.commits))
+        return bool(self.commits_mixed) or self.commits != self.replaced or bool(_absent(self.commits, self.place))
 
     def snapshot(self, layout: Layout) -> Snapshot:
         """Return the store as it should become, before incomplete records are retracted."""
@@ -93,8 +98,11 @@ def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
     plan = RepairPlan()
     for finding in seen.findings:
         _refuse_unread(layout, finding)
-        plan.damages.append(_damage(finding, "moved to quarantine; restored from its copy or its parts", moves=True))
+        restored = "the last commit here" if finding.code == "last_changed" else "its copy or its parts"
+        plan.damages.append(_damage(finding, f"moved to quarantine; restored from {restored}", moves=True))
     plan.replaced = list(seen.manifests)
+    plan.last = 0 if seen.last is None else seen.last.sequence
+    _tell_mixture(layout, plan, seen)
     commits = [*seen.manifests, *_restore_copies(plan, seen)]
     commits = list_live([*commits, *_regroup_parts(layout, plan, seen, commits)])
     _tell_gaps(plan, seen, commits)
@@ -115,6 +123,23 @@ def _damage(finding: Finding, action: str, *, moves: bool) -> Damage:
     return Damage(finding.code, finding.file, finding.message, action, moves)
 
 
+def _tell_mixture(layout: Layout, plan: RepairPlan, seen: StoreFiles) -> None:
+    """Report manifests of another history; what they followed is lost, but all that is here is kept."""
+    breaks = list(find_breaks(layout, seen.manifests))
+    breaks += [
+        (plan.last, end) for end in find_lost_end(layout, seen.manifests, seen.last) if end.code == "chain_broken"
+    ]
+    for number, finding in breaks:
+        plan.damages.append(_damage(finding, "kept, as one history with the others", moves=False))
+        plan.commits_mixed.append(number)
+
+
+def _absent(commits: Sequence[CommitManifest], place: range) -> list[int]:
+    """The numbers of ``place`` that no manifest covers."""
+    present = {number for manifest in commits for number in range(manifest.first, manifest.sequence + 1)}
+    return [number for number in place if number not in present]
+
+
 def _commit_numbers(plan: RepairPlan) -> dict[str, int]:
     """The segment and commit number of each changed manifest, which its file name still gives."""
     told: dict[str, int] = {}
@@ -133,7 +158,7 @@ def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManif
     )
     committed = {path.stem for paths in seen.parts.values() for path in paths} & seen.pending.keys()
     unnamed = len(committed - told.keys())
-    for number in sorted({*missing_sequences(commits), *told.values()} - present):
+    for number in sorted({*range(1, plan.last + 1), *missing_sequences(commits), *told.values()} - present):
         file, message = f"manifests/{number:010d}-*.json", f"commit {number} has no manifest and no part"
         if any(told.get(name) == number for name in committed):
             action = "its segment is still in the journal"
@@ -203,7 +228,7 @@ def _number_commits(
                 made.append(CommitManifest(0, owner, tuple(parts), "", 0))
     told = _commit_numbers(plan)
     present = {number for manifest in [*commits, *made] for number in range(manifest.first, manifest.sequence + 1)}
-    last = max([0, *present, *told.values()])
+    last = max([plan.last, *present, *told.values()])
     gaps = [number for number in range(1, last + 1) if number not in present and number not in told.values()]
     for owner in sorted(groups, key=layout.creation_key):
         if owner in told:

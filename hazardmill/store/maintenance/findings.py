@@ -15,6 +15,10 @@ CODES: Final[Mapping[str, str]] = {
     "manifest_changed": "A manifest does not match its checksum, or is not a manifest.",
     "manifest_unreadable": "A manifest cannot be opened: it is a folder, or the disk or its permissions refuse.",
     "manifest_newer": "A newer hazardmill wrote the manifest.",
+    "last_missing": "The journal names a last commit that is gone: deleted whole, or an older copy took its place.",
+    "last_changed": "The file that names the last commit, `journal/last.json`, does not match its checksum.",
+    "last_unknown": "The journal does not name the last commit, so a loss of the last commits would not be seen.",
+    "chain_broken": "A commit follows another manifest than the one here: files of two histories are mixed.",
     "part_missing": "A listed part does not exist.",
     "part_changed": "A part does not match the checksum in its manifest: truncated or altered.",
     "part_unreadable": "A part is as it was written, but is not readable Parquet.",
@@ -52,6 +56,13 @@ def rebuild_remedy(store: Path) -> str:
         check = command("store verify", store)
         return f"remove the file: it is a copy, and is downloaded again; to check the bucket: {check}"
     return f"restore the file from a backup of the store, or run: {command('store rebuild --dry-run', store)}"
+
+
+def history_remedy(store: Path) -> str:
+    """Return the remedy for commits that are gone, or that belong to another history of the store."""
+    if display_name(store) != str(store):
+        return f"restore the newer objects from their older versions, then look again: {command('store verify', store)}"
+    return f"restore a newer backup of the store, or go on without them: {command('store rebuild --dry-run', store)}"
 
 
 def damage_remedy(store: Path) -> str:

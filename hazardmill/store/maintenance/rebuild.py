@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from hazardmill.errors import PartGone, StoreError
 from hazardmill.store.commit import convert
+from hazardmill.store.files.chain import LAST
 from hazardmill.store.files.fsync_io import Fault, make_folder, remove, rename, write_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import exclusive, share
@@ -129,7 +130,7 @@ def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: 
                 kept.append(place.name)
                 call_fault("kept")
         _mend_journal(layout, plan, call_fault)
-        mended = {f"journal/{saved.path.name}" for saved in plan.salvaged}
+        mended = {LAST, *(f"journal/{saved.path.name}" for saved in plan.salvaged)}
         originals = [layout.root / d.file for d in plan.damages if d.moves and d.file not in mended]
         _republish(layout, manifests, plan, originals, call_fault)
     for path in layout.segments():
@@ -155,13 +156,15 @@ def _republish(layout: Layout, manifests: Manifests, plan: RepairPlan, originals
     placed = [PlacedPart(part) for manifest in plan.commits for part in manifest.parts]
     if plan.republishes and plan.place:
         name = layout.new_replacement("rebuild", plan.place)
-        known = {manifest.segment: manifest for manifest in (*plan.replaced, *plan.commits)}
+        # Those in place win: a commit without its damaged parts would not be known by its hash.
+        known = {manifest.segment: manifest for manifest in (*plan.commits, *plan.replaced)}
         parts = [new.part for new in placed]
         manifests.publish_replacement(name, parts, list(known.values()), plan.place, fault)
     for path in originals:
         remove(path)
         fault("original.removed")
     sweep(layout, manifests, fault)
+    manifests.rename_last()
 
 
 def _retract(layout: Layout, manifests: Manifests, incomplete: frozenset[Key], fault: Fault) -> None:

@@ -25,6 +25,11 @@ def losses(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
         yield (
             f"commit {number} is lost with all its parts, and what it held is unknown: {restore_remedy(layout.root)}"
         )
+    for number in sorted(set(plan.commits_mixed)):
+        yield (
+            f"commit {number} exists with two contents, or did: what is here was kept, and whether something else is "
+            "lost is unknown: compare with a backup of the store"
+        )
     if plan.lines_lost:
         yield (
             f"the content of {plan.lines_lost} damaged line(s) of the journal is unknown: a model's answer in them is "

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.store.files.chain import LAST, CommitLink, find_breaks, find_lost_end, read_last
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import is_held, share
 from hazardmill.store.files.manifests import (
@@ -25,7 +26,15 @@ from hazardmill.store.files.manifests import (
 )
 from hazardmill.store.files.parts import hash_file, latest, own_key, schema_version
 from hazardmill.store.journal import read_segment
-from hazardmill.store.maintenance.findings import UPGRADE, Finding, command, ingest_remedy, rebuild_remedy, sweep_remedy
+from hazardmill.store.maintenance.findings import (
+    UPGRADE,
+    Finding,
+    command,
+    history_remedy,
+    ingest_remedy,
+    rebuild_remedy,
+    sweep_remedy,
+)
 from hazardmill.store.maintenance.manifest_swap import leftovers
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -48,15 +57,26 @@ class StoreFiles:
     copies: list[Path]
     """Second copies of the manifests of replacements."""
     findings: list[Finding]
-    """What is wrong with the manifests."""
+    """What is wrong with the manifests, and with the file that names the last commit."""
+    last: CommitLink | None
+    """The last commit as the journal names it."""
 
 
 def look(layout: Layout) -> StoreFiles:
     """Return the files of a store. The caller keeps commits out."""
-    return _look_around(layout, *_read_manifests(layout))
+    last, damaged = None, []
+    try:
+        # Before the manifests, so that it never names a later commit than they show.
+        last = read_last(layout)
+    except CorruptStore as error:
+        damaged.append(Finding("last_changed", LAST, error.message, str(error.remedy)))
+    files, findings = _read_manifests(layout)
+    return _look_around(layout, files, [*damaged, *findings], last)
 
 
-def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Finding]) -> StoreFiles:
+def _look_around(
+    layout: Layout, files: list[CommitManifest], findings: list[Finding], last: CommitLink | None
+) -> StoreFiles:
     left = leftovers(layout, files)
     return StoreFiles(
         {path.stem: path for path in layout.segments()},
@@ -65,6 +85,7 @@ def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Fin
         [*left.parts, *left.manifests],
         sorted(layout.copies.glob("*.json")),
         findings,
+        last,
     )
 
 
@@ -99,7 +120,8 @@ def refuse_losses(layout: Layout, manifests: Manifests) -> None:
         StoreError: A manifest cannot be read.
     """
     with share(layout.commit_lock):
-        seen = _look_around(layout, manifests.files(), [])
+        last = read_last(layout)
+        seen = _look_around(layout, manifests.files(), [], last)
     # A file whose name is not one of ours belongs to no commit.
     lost = [*_lost_manifests(layout, seen), *(f for f in _unlisted_parts(layout, seen) if layout.is_part(f.file))]
     if lost:
@@ -119,6 +141,7 @@ def _lost_manifests(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     for path in lost_replacements(seen):
         message = "the manifest of a compaction is missing; only its copy exists"
         yield Finding("manifest_missing", f"manifests/{path.name}", message, remedy)
+    yield from find_lost_end(layout, seen.manifests, seen.last)
 
 
 def _unlisted_parts(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
@@ -130,6 +153,10 @@ def _unlisted_parts(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
 
 def _check(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     yield from _lost_manifests(layout, seen)
+    yield from (finding for _, finding in find_breaks(layout, seen.manifests))
+    if seen.last is None and any(manifest.previous for manifest in seen.manifests) and not seen.findings:
+        message = "the journal does not name the last commit: if later ones existed, their loss cannot be seen"
+        yield Finding("last_unknown", LAST, message, history_remedy(layout.root))
     yield from _check_copies(layout, seen)
     for path in seen.replaced:
         file, message = str(path.relative_to(layout.root)), "it was replaced and is no longer read, but was not removed"

@@ -1,7 +1,7 @@
 """Checks that the rows exist that other rows of a store depend on.
 
 Even if all files are intact, rows can be missing if commits were lost together with everything that refers to them.
-Rows that nothing else depends on are not missed: a loss of the last commits cannot be noticed.
+Rows that nothing else depends on are not missed: the loss of the last commits is noticed by their chain alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hazardmill.store.snapshot import Snapshot
 _NAMED: Final = 3
 """Maximum number of records that a finding names."""
 
-HARMLESS: Final = frozenset({"segment_left", "copy_missing", "replaced_left"})
+HARMLESS: Final = frozenset({"segment_left", "copy_missing", "replaced_left", "last_unknown"})
 """Findings about files that do not mean any loss of rows."""
 
 
