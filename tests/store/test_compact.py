@@ -408,7 +408,11 @@ def test_parts_of_a_compaction_whose_manifest_is_lost_are_not_swept(filled: Stor
         filled.recover()
     assert filled.compact().swept == 0
     assert files(filled) == before
-    assert {finding.code for finding in filled.verify_files()} == {"part_unlisted", "manifest_missing"}
+    assert {finding.code for finding in filled.verify_files()} == {
+        "part_unlisted",
+        "manifest_missing",
+        "last_missing",
+    }
 
 
 def test_a_listing_that_changes_under_the_reader_is_done_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
