@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.report.dashboard.drift import compare_costs
+from hazardmill.report.dashboard.history import History
+from hazardmill.report.dashboard.task_cost import write_task_cost
 from hazardmill.store.store import Store
 
 from .support import Row, call, row, task
@@ -68,3 +70,12 @@ def test_a_run_is_compared_with_the_median_of_up_to_ten_before_it(
 
 def test_later_runs_do_not_count(tmp_path: Path) -> None:
     assert compare_costs(store_of(tmp_path, [1, 2, 4, 8]), "r02") == []
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [([0, 0, 0, 8], "3 runs that cost nothing"), ([0, 0, 8], "2, too few"), ([1, 1, 1, 1], "3 runs")],
+)
+def test_the_page_says_why_a_run_is_not_compared(costs: list[float | None], said: str, tmp_path: Path) -> None:
+    page = store_of(tmp_path, costs).query(lambda views: "\n".join(write_task_cost(History(views))))
+    assert f"| {said} |" in page

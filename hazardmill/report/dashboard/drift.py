@@ -16,7 +16,7 @@ BEYOND: Final = 1.5
 BEFORE: Final = 10
 """Most earlier runs that are compared with, the latest ones."""
 
-_LEAST: Final = 3
+LEAST: Final = 3
 """Fewest earlier runs whose median says anything."""
 
 
@@ -106,7 +106,7 @@ def cost_trend(history: History, source: str) -> list[TrendPoint]:
         row = history.runs[past.run_id]
         usd, costs = _known_usd(past), earlier.setdefault(_models(row), [])
         before = costs[-BEFORE:]
-        median = statistics.median(before) if len(before) >= _LEAST else 0
+        median = statistics.median(before) if len(before) >= LEAST else 0
         points.append(TrendPoint(past, usd, median or None, len(before), row["state"]))
         if usd is not None:
             costs.append(usd)

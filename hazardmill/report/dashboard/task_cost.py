@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.report.dashboard.drift import BEFORE, BEYOND, TrendPoint, cost_trend
+from hazardmill.report.dashboard.drift import BEFORE, BEYOND, LEAST, TrendPoint, cost_trend
 from hazardmill.report.dashboard.figures import lay_out_usd, price_per_task
 from hazardmill.report.dashboard.history import History
 from hazardmill.report.dashboard.links import artifact_key, link_artifact, link_run
@@ -137,8 +137,15 @@ def _figures(point: TrendPoint) -> tuple[str, ...]:
         price_per_task(point.past),
         median,
         f"**{ratio}, drifts**" if point.drifts else ratio,
-        f"{count(point.compared)} runs" if point.median_usd else f"{count(point.compared)}, too few",
+        _compared(point),
     )
+
+
+def _compared(point: TrendPoint) -> str:
+    if point.compared < LEAST:
+        return f"{count(point.compared)}, too few"
+    # With so many, the median is missing only if it is 0, and nothing can be compared with that.
+    return f"{count(point.compared)} runs" + ("" if point.median_usd else " that cost nothing")
 
 
 def _name(point: TrendPoint) -> str:
