@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from factories.release_store import run_offline
+from factories.viewer_pages import unpack
 
 from hazardmill.ages import ages_over_89
 from hazardmill.ingest.sources import load_source
@@ -78,7 +79,12 @@ def test_no_file_of_the_release_no_export_and_no_page_has_the_age(store: Store, 
     assert all("90+" in task.row["context"] for task in release.tasks())
     export(release, tmp_path / "dpo.jsonl", "dpo", allow_offline=True)
     export_view(ReleaseView(release, PlannerResults([])), tmp_path / "pages")
-    files = [*texts_of(made.folder), *texts_of(tmp_path / "pages"), (tmp_path / "dpo.jsonl").read_text()]
+    packed = [path for name in ("tasks", "data") for path in (tmp_path / "pages" / name).glob("*.js")]
+    pages = [str(unpack(path)) for path in packed]
+    assert any("90+" in page for page in pages)
+    for path in packed:
+        path.unlink()
+    files = [*texts_of(made.folder), *pages, *texts_of(tmp_path / "pages"), (tmp_path / "dpo.jsonl").read_text()]
     words = [re.sub(r"<(svg|style|script)\b.*?</\1>", "", text, flags=re.DOTALL) for text in files]
     assert [found for text in words for found in told_in(text)] == []
     assert "90+" in (made.folder / "README.md").read_text()

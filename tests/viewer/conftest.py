@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,20 +12,13 @@ from release.small_release import OFFLINE, SHARE_ALIKE, bowl, spilt, task_row, w
 from hazardmill.store.store import Store
 from hazardmill.viewer.opinions import PlannerResults
 from hazardmill.viewer.release import ReleaseView
+from tests.factories.viewer_pages import unpack
 from tests.report.conftest import why_folder as why_folder
 from tests.report.conftest import why_store as why_store
 from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\"> \u202etxt"
 """What would do something, or be read backwards, on a page that does not escape it."""
-
-
-def unpack(script: bytes | Path) -> tuple[str, Any]:
-    """The name and the value in a file of script."""
-    text = (script.read_bytes() if isinstance(script, Path) else script).decode()
-    call = re.fullmatch(r'viewer\.take\((".*"),"([^"\\\n]*)"\);\n', text)
-    assert call, text[:200]
-    return json.loads(call[1]), json.loads(zlib.decompress(base64.b85decode(call[2])))
 
 
 def addresses(page: bytes | Path) -> dict[str, str]:
