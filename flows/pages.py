@@ -13,7 +13,7 @@ from prefect.artifacts import acreate_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactUpdate
-from prefect.client.schemas.filters import ArtifactCollectionFilter, ArtifactCollectionFilterKey
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
 from flows.pages_facts import ServerFacts
 from flows.pages_failed import write_failed
@@ -62,20 +62,22 @@ async def draw_pages(store: Store) -> None:
     except Exception:
         get_run_logger().exception("the pages on runs were not drawn")
         failed += ["page-running", "page-failed", "page-next"]
-    await _write(pages)
+    await write_pages(pages)
     if failed:
         raise HazardmillError(f"not drawn: {', '.join(failed)}", remedy="see the log of this task")
 
 
-async def _write(pages: Sequence[DashboardPanel]) -> None:
+async def write_pages(pages: Sequence[DashboardPanel]) -> None:
     """Write pages as artifacts, the description of each being the page.
 
     The address of a key shows the descriptions of all its artifacts, and their content only after a click. Therefore
-    the page is the description, and there is one artifact per key, which is updated.
+    the page is the description, and there is one artifact per key, which is updated. It belongs to the flow run that
+    made it, and the server's retention deletes it with that one: then it is made anew.
     """
-    chosen = ArtifactCollectionFilter(key=ArtifactCollectionFilterKey(any_=[page.key for page in pages]))
+    # Not the latest of each key: the server still names one for a day after it was deleted.
+    chosen = ArtifactFilter(key=ArtifactFilterKey(any_=[page.key for page in pages]))
     async with get_client() as client:
-        present = {each.key: each.latest_id for each in await client.read_latest_artifacts(artifact_filter=chosen)}
+        present = {each.key: each.id for each in await client.read_artifacts(artifact_filter=chosen)}
         for page in pages:
             if page.key in present:
                 new = ArtifactUpdate(data=page.markdown, description=page.markdown)

@@ -19,7 +19,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.responses import DeploymentResponse
-from prefect.client.schemas.sorting import FlowRunSort
+from prefect.client.schemas.sorting import ArtifactSort, FlowRunSort
 
 from flows.endings import BUDGET_REACHED, WAITING
 from flows.pages_facts import DAYS, FlowRunFacts, ScheduleFacts, ServerFacts
@@ -76,14 +76,15 @@ async def read_server(client: PrefectClient, now: datetime) -> ServerFacts:
 
 
 async def _read_progress(client: PrefectClient, runs: Sequence[FlowRun]) -> dict[Any, tuple[str, str]]:
-    """Return the progress artifacts of flow runs: id and description, by flow run."""
+    """Return the latest progress artifact of each flow run: id and description, by flow run."""
     if not runs:
         return {}
     chosen = ArtifactFilter(
         flow_run_id=ArtifactFilterFlowRunId(any_=[run.id for run in runs]), key=ArtifactFilterKey(like_="progress-%")
     )
-    found = await client.read_artifacts(artifact_filter=chosen, limit=_AT_ONCE)
-    return {each.flow_run_id: (str(each.id), each.description or "") for each in found}
+    # A flow run that went on after a crash has several: the latest counts, which comes first here and last below.
+    found = await client.read_artifacts(artifact_filter=chosen, limit=_AT_ONCE, sort=ArtifactSort.CREATED_DESC)
+    return {each.flow_run_id: (str(each.id), each.description or "") for each in reversed(found)}
 
 
 def _facts(

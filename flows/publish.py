@@ -141,10 +141,9 @@ def _last_change(run: RunSummary) -> datetime:
 async def _read_published(runs: Sequence[RunSummary]) -> dict[str, str]:
     """Return the descriptions under which the server has published runs, by run."""
     names, found = {artifact_key("run", run.run_id): run.run_id for run in runs}, dict[str, str]()
-    keys = list(names)
     async with get_client() as client:
-        for start in range(0, len(keys), _AT_ONCE):
-            chosen = ArtifactCollectionFilter(key=ArtifactCollectionFilterKey(any_=keys[start : start + _AT_ONCE]))
-            for artifact in await client.read_latest_artifacts(artifact_filter=chosen):
+        for start in range(0, len(names), _AT_ONCE):
+            asked = ArtifactCollectionFilterKey(any_=[*names][start : start + _AT_ONCE])
+            for artifact in await client.read_latest_artifacts(artifact_filter=ArtifactCollectionFilter(key=asked)):
                 found[names[artifact.key]] = artifact.description or ""
     return found
