@@ -24,6 +24,7 @@ from report.browsing import chromium
 from report.support import Row, call, danger, draft, outcome, row, task
 
 from e2e.prefect_server import serving
+from hazardmill.report.dashboard.links import ReportPlace
 from hazardmill.report.dashboard.panels import headline, panels
 from hazardmill.store.store import Store
 
@@ -180,7 +181,7 @@ def shown(folder: Path, server: str, tmp_path_factory: pytest.TempPathFactory) -
     runs = [_run_rows(number) for number in range(RUNS)]
     run_id = runs[-1]["runs"][0]["run_id"]
     store = _stored(folder / "generated" / "store", runs)
-    made, rows = panels(store, run_id, report=folder / "report" / "report.html"), headline(store, run_id)
+    made, rows = panels(store, run_id, report=ReportPlace(folder / "report" / "report.html")), headline(store, run_id)
     hostile = _stored(folder / "hostile", [_run_rows(0, HOSTILE, HOSTILE, ("neiss",))])
     told = {panel.key.split("-")[0]: panel for panel in panels(hostile, HOSTILE_RUN)}
     given = [(panel.key, panel.markdown, panel.description) for panel in made]
