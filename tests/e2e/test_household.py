@@ -22,7 +22,8 @@ from hazardmill.household.task import HAZARDS
 from hazardmill.release.read.release import Release, load_release
 from tests.release.test_datasets import LOADING, in_a_child
 
-pytestmark = pytest.mark.full
+# The first one waits for a release with household tasks, which is built and played on.
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
 RECORDED = Path(__file__).with_name("recordings") / "household" / "answers.jsonl"
 ANSWERS = {
