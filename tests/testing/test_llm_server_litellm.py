@@ -16,6 +16,8 @@ from hazardmill.testing.offline_author import answer
 pytestmark = pytest.mark.full
 
 MODELS = {"`openai/`": "openai/gpt-4o-mini", "`deepseek/`": "deepseek/deepseek-chat"}
+STALLED_S = 5
+"""Until an answer that stalls is given up: long enough for the request to arrive on a busy machine."""
 JSON_ANSWER = '{"no_danger": "nothing happens here"}'
 
 
@@ -94,7 +96,7 @@ def test_what_litellm_makes_of_it_is_what_the_table_says(project, column):
             fault = {"slow": "slow:0.01", "429-retry-after": "429-retry-after:7"}.get(kind, kind)
             with LlmServer(lambda asked: JSON_ANSWER, faults=ScriptedServerFaults(fault)) as server:
                 seen[kind.value] = await observed(
-                    server, MODELS[column], timeout=0.5 if kind == "stalled" else PATIENCE_S
+                    server, MODELS[column], timeout=STALLED_S if kind == "stalled" else PATIENCE_S
                 )
                 assert len(server.attempts) == 1, "litellm must not try again by itself"
         with LlmServer(lambda asked: JSON_ANSWER, api_key="sk-right", max_body=10_000) as server:
