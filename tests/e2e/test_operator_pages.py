@@ -5,8 +5,6 @@ With ``HAZARDMILL_SCREENSHOTS=FOLDER`` the pages are written there as ``page-*.p
 
 from __future__ import annotations
 
-import io
-import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 import pytest
 from factories.two_months import RECORDS, RUNS, SOURCES, UNDER_WAY, WAITING, name_run, write_two_months
-from patience import PATIENCE_S
-from PIL import Image
 from report.browsing import chromium
 
 from e2e.prefect_server import Prefect, served, until
+from e2e.prefect_uis import SHOWN_MS, UIS, keep_page, open_ui
 from hazardmill.report.dashboard.links import PAGES
 from tests.prefect_database import empty_database
 
@@ -32,10 +29,6 @@ if TYPE_CHECKING:
 # A server, a worker and a browser to start, and pages to draw: a busy machine takes its time.
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
-SCREENSHOTS: Final = "HAZARDMILL_SCREENSHOTS"
-UIS: Final = {"v1": "", "v2": "/v2"}
-"""UI to the path below which the server has it."""
-SHOWN_MS: Final = PATIENCE_S * 1000
 ADDRESS: Final = "https://reports.example/mill"
 
 
@@ -108,9 +101,7 @@ def browser(lab: Lab) -> Iterator[Browser]:
 def tabs(browser: Browser, lab: Lab, request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, Page]]]:
     """Every page, each opened by one click from the description of a deployment, in one of the UIs."""
     ui = request.param
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    # Which of the UIs a person chose last: without it, an address may lead to the other one.
-    context.add_cookies([{"name": "prefect_ui_version", "value": ui, "url": lab.prefect.address}])
+    context = open_ui(browser, lab.prefect.address, ui)
     deployment = lab.prefect.deployment("generate/neiss")["id"]
     yield ui, {key: _click(context, lab, ui, deployment, key) for key in PAGES}
     context.close()
@@ -185,7 +176,7 @@ def test_what_it_cost_is_what_the_ledger_says(tabs: tuple[str, dict[str, Page]],
             assert _dollars(shown[name]) == pytest.approx(usd, abs=0.006)
             assert ("+ 1 unknown" in shown[name]) is (unknown == 1)
     assert len(by_source) == len(SOURCES) + 2
-    _shoot(tab, f"page-cost-{ui}")
+    keep_page(tab, f"page-cost-{ui}")
 
 
 def test_what_a_task_costs_and_which_run_drifts(tabs: tuple[str, dict[str, Page]], lab: Lab) -> None:
@@ -208,7 +199,7 @@ def test_what_a_task_costs_and_which_run_drifts(tabs: tuple[str, dict[str, Page]
     assert [row[0] for row in latest[1:]] == list(SOURCES)
     figures = tab.evaluate("[...document.images].filter(i => i.src.startsWith('data:')).map(i => i.naturalWidth)")
     assert len(figures) == len(SOURCES) and min(figures) > 100
-    _shoot(tab, f"page-task-cost-{ui}")
+    keep_page(tab, f"page-task-cost-{ui}")
 
 
 def test_the_yield_is_that_of_the_outcomes(tabs: tuple[str, dict[str, Page]], lab: Lab) -> None:
@@ -233,7 +224,7 @@ def test_the_yield_is_that_of_the_outcomes(tabs: tuple[str, dict[str, Page]], la
         shown = {row[2].replace(" ", "_"): row[3] for row in losses if row[0] == line[0]}
         assert shown == {reason: str(number) for reason, number in reasons}
     assert "has answers of the offline author" in tab.inner_text("body")
-    _shoot(tab, f"page-yield-{ui}")
+    keep_page(tab, f"page-yield-{ui}")
 
 
 def test_what_runs_says_how_far_and_how_long_yet(tabs: tuple[str, dict[str, Page]]) -> None:
@@ -245,7 +236,7 @@ def test_what_runs_says_how_far_and_how_long_yet(tabs: tuple[str, dict[str, Page
     assert line[5] == "$0.00800"
     href = str(tab.get_by_role("link", name="4 of 10 records").get_attribute("href"))
     assert re.fullmatch(r"\.\./\.\./artifacts/artifact/[0-9a-f-]{36}", href)
-    _shoot(tab, f"page-running-{ui}")
+    keep_page(tab, f"page-running-{ui}")
 
 
 def test_what_failed_says_what_to_type(tabs: tuple[str, dict[str, Page]], lab: Lab) -> None:
@@ -258,7 +249,7 @@ def test_what_failed_says_what_to_type(tabs: tuple[str, dict[str, Page]], lab: L
     said = tab.inner_text("body")
     assert f"4 of {RECORDS} records left" in said and "sources/nowhere" in said
     assert UNDER_WAY not in said and WAITING not in said
-    _shoot(tab, f"page-failed-{ui}")
+    keep_page(tab, f"page-failed-{ui}")
 
 
 def test_what_comes_next_has_schedules_and_what_waits(tabs: tuple[str, dict[str, Page]]) -> None:
@@ -268,7 +259,7 @@ def test_what_comes_next_has_schedules_and_what_waits(tabs: tuple[str, dict[str,
     assert {line[3] for line in coming[1:]} == {"publish/default"}
     assert schedules[1][0] == "publish/default" and schedules[1][2] == "active" and schedules[1][3] == coming[1][0]
     assert {line[2] for line in schedules[2:]} == {"off"}
-    _shoot(pages["page-next"], f"page-next-{ui}")
+    keep_page(pages["page-next"], f"page-next-{ui}")
 
 
 def test_pages_lead_to_one_another_and_to_runs(tabs: tuple[str, dict[str, Page]], lab: Lab) -> None:
@@ -288,23 +279,11 @@ def test_pages_lead_to_one_another_and_to_runs(tabs: tuple[str, dict[str, Page]]
 
 def test_the_log_of_a_flow_run_leads_to_the_pages_by_one_click(browser: Browser, lab: Lab) -> None:
     for ui, base in UIS.items():
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        context.add_cookies([{"name": "prefect_ui_version", "value": ui, "url": lab.prefect.address}])
+        context = open_ui(browser, lab.prefect.address, ui)
         tab = context.new_page()
         tab.goto(f"{lab.prefect.address}{base}/runs/flow-run/{lab.failed}", timeout=SHOWN_MS)
         address = f"{lab.prefect.address}/artifacts/key/page-cost"
         tab.locator(f"a[href='{address}']").click(timeout=SHOWN_MS)
         _wait(context, address).wait_for_selector("text=Drawn 20", timeout=SHOWN_MS)
-        _shoot(tab, f"page-log-{ui}")
+        keep_page(tab, f"page-log-{ui}")
         context.close()
-
-
-def _shoot(tab: Page, name: str) -> None:
-    folder = os.environ.get(SCREENSHOTS)
-    if folder:
-        # The page scrolls within: a window as tall as what is in it shows all of it.
-        tallest = tab.evaluate("Math.max(...[...document.querySelectorAll('*')].map(part => part.scrollHeight))")
-        tab.set_viewport_size({"width": 1280, "height": min(tallest + 100, 4000)})
-        picture = Image.open(io.BytesIO(tab.screenshot()))
-        # Fewer colours are enough, and make a third of the size.
-        picture.convert("RGB").quantize(192).save(Path(folder) / f"{name}.png", optimize=True)

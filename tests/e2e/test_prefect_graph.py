@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -35,11 +34,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from factories.generated import write_full
-from patience import PATIENCE_S
 from PIL import Image, ImageChops
 from report.browsing import chromium
 
 from e2e.prefect_server import Prefect, serving, until
+from e2e.prefect_uis import SHOWN_MS, UIS, keep_picture, open_ui
 from tests.prefect_database import empty_database
 from tests.sizes import sized
 
@@ -49,9 +48,6 @@ if TYPE_CHECKING:
 # A server, flow runs and a browser.
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
-SCREENSHOTS: Final = "HAZARDMILL_SCREENSHOTS"
-UIS: Final = {"v1": "", "v2": "/v2"}
-"""UI to the path below which the server has it."""
 RUNNER: Final = Path(__file__).with_name("graph_run.py")
 REPORTS_A_YEAR: Final = 410_202
 """How many a full file of NEISS holds."""
@@ -270,13 +266,11 @@ def _pictured(tab: Page, labels: Counter[str], arrows: Arrows) -> tuple[Drawn, I
 
 def _opened(browser: Browser, prefect: Prefect, ui: str, flow_run: str, size: tuple[int, int] = SIZE) -> Page:
     """The page of a flow run, once its graph has a canvas."""
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme="light")
-    # The UI that a person chose last: without it, an address may lead to the other one.
-    context.add_cookies([{"name": "prefect_ui_version", "value": ui, "url": prefect.address}])
+    context = open_ui(browser, prefect.address, ui, size=size)
     context.add_init_script(_CATCH)
     tab = context.new_page()
-    tab.goto(f"{prefect.address}{UIS[ui]}/runs/flow-run/{flow_run}", timeout=PATIENCE_S * 1000)
-    tab.wait_for_selector("canvas", timeout=PATIENCE_S * 1000)
+    tab.goto(f"{prefect.address}{UIS[ui]}/runs/flow-run/{flow_run}", timeout=SHOWN_MS)
+    tab.wait_for_selector("canvas", timeout=SHOWN_MS)
     return tab
 
 
@@ -297,14 +291,6 @@ def _choose(tab: Page, *options: str) -> None:
         tab.get_by_text(option, exact=True).click()
     tab.mouse.click(*gear)
     tab.get_by_text(options[0], exact=True).wait_for(state="hidden")
-
-
-def _keep(picture: Image.Image, name: str) -> None:
-    """Write a picture for the documentation, if somebody asks for pictures."""
-    folder = os.environ.get(SCREENSHOTS)
-    if folder:
-        # Fewer colours are enough, and make a third of the size.
-        picture.quantize(128).save(Path(folder) / f"prefect-graph-{name}.png", optimize=True)
 
 
 def _colour(picture: Image.Image, place: Place) -> tuple[int, ...]:
@@ -342,7 +328,7 @@ def test_every_box_and_arrow_is_drawn(
     # At the size of the page a large graph is too small for arrows (docs/prefect.md).
     _fill_the_screen(tab, graph.labels)
     _, picture = _pictured(tab, graph.labels, graph.arrows)
-    _keep(picture, f"{run}-{ui}")
+    keep_picture(picture, f"prefect-graph-{run}-{ui}")
     tab.context.close()
 
 
@@ -359,7 +345,7 @@ def test_the_dependency_grid_shows_all_of_a_large_run(
     drawn, picture = _pictured(tab, graph.labels, graph.arrows)
     for label, place in drawn.boxes:
         assert _is(_colour(picture, place), GREEN), label
-    _keep(picture, f"grid-{ui}")
+    keep_picture(picture, f"prefect-graph-grid-{ui}")
 
     _choose(tab, "Hide dependency arrows")
     _, without = _pictured(tab, graph.labels, Counter())
@@ -379,7 +365,7 @@ def test_a_failed_stage_is_red_and_a_retry_adds_what_is_left(
     failed = ("wave 02 judge-1", "FAILED")
     assert [box for box in before.boxes if box[1] != "COMPLETED"] == [failed] * 2
     for ui in UIS:
-        _keep(_coloured(browser, prefect, ui, flow_run, before), f"failed-{ui}")
+        keep_picture(_coloured(browser, prefect, ui, flow_run, before), f"prefect-graph-failed-{ui}")
 
     prefect.set_state(flow_run, "SCHEDULED")
     parameters = prefect.flow_run(flow_run)["parameters"]

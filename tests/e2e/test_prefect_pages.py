@@ -5,7 +5,6 @@ With ``HAZARDMILL_SCREENSHOTS=FOLDER`` the pages are written there as ``prefect-
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -18,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import httpx
 import pytest
-from patience import PATIENCE_S
-from PIL import Image
 from report.browsing import chromium
 from report.support import Row, call, danger, draft, outcome, row, task
 
 from e2e.prefect_server import serving
+from e2e.prefect_uis import SHOWN_MS, UIS, keep_page, open_ui
 from hazardmill.report.dashboard.links import ReportPlace
 from hazardmill.report.dashboard.panels import headline, panels
 from hazardmill.store.store import Store
@@ -34,10 +32,6 @@ if TYPE_CHECKING:
 # A server, a client and a browser to start, and figures to draw: a busy machine takes its time.
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
-SCREENSHOTS: Final = "HAZARDMILL_SCREENSHOTS"
-UIS: Final = {"v1": "", "v2": "/v2"}
-"""UI to the path below which the server has it."""
-SHOWN_MS: Final = PATIENCE_S * 1000
 RUNS: Final = 6
 RECORDS: Final = 40
 HOSTILE: Final = "<img src=x onerror=alert(1)> [here](x) https://evil.example www.evil.example me@evil.example `|*_"
@@ -212,10 +206,7 @@ def browser() -> Iterator[Browser]:
 
 def _opened(browser: Browser, shown: Shown, ui: str, key: str, scheme: Literal["light", "dark"] = "light") -> Page:
     """The page of an artifact, once its table is there."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    # Which of the UIs a person chose last: without it, an address may lead to the other one.
-    context.add_cookies([{"name": "prefect_ui_version", "value": ui, "url": shown.address}])
-    tab = context.new_page()
+    tab = open_ui(browser, shown.address, ui, scheme=scheme).new_page()
     tab.goto(f"{shown.address}{UIS[ui]}/artifacts/artifact/{shown.ids[key]}", timeout=SHOWN_MS)
     tab.wait_for_selector("table td", timeout=SHOWN_MS)
     return tab
@@ -236,17 +227,6 @@ def _figures(tab: Page) -> list[dict[str, Any]]:
             "{alt: image.alt, natural: [image.naturalWidth, image.naturalHeight], size: [image.width, image.height]}))"
         )
     )
-
-
-def _shoot(tab: Page, name: str) -> None:
-    folder = os.environ.get(SCREENSHOTS)
-    if folder:
-        # The page scrolls within: a window as tall as what is in it shows all of it.
-        tallest = tab.evaluate("Math.max(...[...document.querySelectorAll('*')].map(part => part.scrollHeight))")
-        tab.set_viewport_size({"width": 1280, "height": min(tallest + 100, 4000)})
-        picture = Image.open(io.BytesIO(tab.screenshot()))
-        # Fewer colours are enough, and make a third of the size.
-        picture.convert("RGB").quantize(192).save(Path(folder) / f"prefect-{name}.png", optimize=True)
 
 
 STRONG: Final = "strong, .markdown-renderer__text--strong"
@@ -272,7 +252,7 @@ def test_a_run_shows_its_headline_and_figures_in_both_uis(browser: Browser, show
     assert any(text.startswith("Stopped, resumable") for text in tab.locator(STRONG).all_text_contents())
     resume = f"hazardmill run resume {shown.run_id} --budget-usd 0.32 --store generated/store"
     assert resume in tab.locator("code").all_text_contents()
-    _shoot(tab, f"run-{ui}")
+    keep_page(tab, f"prefect-run-{ui}")
     tab.context.close()
 
 
@@ -289,7 +269,7 @@ def test_the_other_panels_show_their_figures(browser: Browser, shown: Shown, ui:
     assert len(first[0]) <= 6 and all(len(line) == len(first[0]) for line in first)
     if key == "cost-all":
         assert first[0] == HEAD and first[1][0] == f"{RUNS * RECORDS}"
-    _shoot(tab, f"{key}-{ui}")
+    keep_page(tab, f"prefect-{key}-{ui}")
     tab.context.close()
 
 
@@ -323,5 +303,5 @@ def test_figures_are_on_white_in_the_dark(browser: Browser, shown: Shown) -> Non
             " return [...pen.getImageData(canvas.width - 3, canvas.height - 3, 1, 1).data]; }"
         )
         assert corner == [255, 255, 255, 255]
-        _shoot(tab, f"run-{ui}-dark")
+        keep_page(tab, f"prefect-run-{ui}-dark")
         tab.context.close()
