@@ -62,7 +62,7 @@ async def read_server(client: PrefectClient, now: datetime) -> ServerFacts:
     # Their type is Completed, because nothing went wrong.
     stopped = FlowRunFilterStateName(any_=[BUDGET_REACHED, WAITING])
     not_done += await read(FlowRunSort.END_TIME_DESC, since, name=stopped)
-    progress = await _read_progress(client, under_way)
+    progress = await read_progress(client, under_way)
 
     def facts(runs: Sequence[FlowRun]) -> list[FlowRunFacts]:
         return [_facts(run, flows, names, progress) for run in runs]
@@ -75,7 +75,7 @@ async def read_server(client: PrefectClient, now: datetime) -> ServerFacts:
     )
 
 
-async def _read_progress(client: PrefectClient, runs: Sequence[FlowRun]) -> dict[Any, tuple[str, str]]:
+async def read_progress(client: PrefectClient, runs: Sequence[FlowRun]) -> dict[Any, tuple[str, str]]:
     """Return the latest progress artifact of each flow run: id and description, by flow run."""
     if not runs:
         return {}
