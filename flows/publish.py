@@ -7,7 +7,6 @@ once for all runs of a store that changed at about the same time; a schedule fin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,8 +14,6 @@ from typing import Annotated, Final
 from prefect import flow, runtime, task
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactCollectionFilter, ArtifactCollectionFilterKey
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from pydantic import Field
@@ -25,18 +22,16 @@ from flows.cost_drift import report_drift
 from flows.pages import draw_pages
 from flows.pages_links import PAGE_LINKS, log_page_links
 from flows.parameters import RunName
-from flows.publishing import delete_old_pages, is_workers_store, key, report_place
+from flows.publish_due import choose_due, delete_old_pages, describe, last_change, read_published
+from flows.publishing import is_workers_store, key, report_place
 from hazardmill.errors import HazardmillError
 from hazardmill.report.dashboard import panels
-from hazardmill.report.dashboard.links import artifact_key
 from hazardmill.report.html import write_report
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import RunSummary, summarize_runs
 from hazardmill.store.run_ids import unknown_run
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-
-_AT_ONCE: Final = 100  # keys in one question to the server
 
 DESCRIPTION: Final = f"""\
 Shows the results of runs that changed since they were last published: **figures** as artifacts, and a **page** per run.
@@ -74,9 +69,10 @@ async def publish(
         if not due:
             raise unknown_run(run_id, [run.run_id for run in runs], place.address, kind="generation run")
     else:
-        delete_old_pages(place, {run.run_id: _last_change(run) for run in runs})
-        recent = [run for run in runs if _last_change(run) >= datetime.now(UTC) - timedelta(days=days)]
-        due = choose_due(recent, await _read_published(recent))
+        delete_old_pages(place, {run.run_id: last_change(run) for run in runs})
+        since = datetime.now(UTC) - timedelta(days=days)
+        recent = [run for run in runs if last_change(run) >= since]
+        due = choose_due(recent, await read_published(recent))
     names, failed = list[str](), list[str]()
     # They come first: whoever waits for them need not wait for the figures of all runs that changed.
     if is_workers_store(place):
@@ -113,37 +109,3 @@ async def publish_run(store: Store, run: RunSummary) -> None:
         await report_drift(store, run.run_id)
     # Last, because by its description the run counts as published.
     await acreate_markdown_artifact(key=own.key, markdown=own.markdown, description=describe(run))
-
-
-def describe(run: RunSummary) -> str:
-    """Return the description of a run's artifact: its state and its last change, as they were before it was drawn.
-
-    A run that changes while it is drawn has another description afterwards, and is published again.
-    """
-    last = _last_change(run).astimezone(UTC)
-    return f"Run `{run.run_id}`: {run.state}, last change {last:%Y-%m-%d %H:%M:%S.%f} UTC"
-
-
-def choose_due(runs: Sequence[RunSummary], published: Mapping[str, str]) -> list[RunSummary]:
-    """Return the runs that were never published, or not as they are now.
-
-    Args:
-        runs: Runs of a store.
-        published: Descriptions of the artifacts of runs, by run; one that was never published is missing.
-    """
-    return [run for run in runs if published.get(run.run_id) != describe(run)]
-
-
-def _last_change(run: RunSummary) -> datetime:
-    return max(run.changed, run.paid.last or run.changed)
-
-
-async def _read_published(runs: Sequence[RunSummary]) -> dict[str, str]:
-    """Return the descriptions under which the server has published runs, by run."""
-    names, found = {artifact_key("run", run.run_id): run.run_id for run in runs}, dict[str, str]()
-    async with get_client() as client:
-        for start in range(0, len(names), _AT_ONCE):
-            asked = ArtifactCollectionFilterKey(any_=[*names][start : start + _AT_ONCE])
-            for artifact in await client.read_latest_artifacts(artifact_filter=ArtifactCollectionFilter(key=asked)):
-                found[names[artifact.key]] = artifact.description or ""
-    return found

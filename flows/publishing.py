@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -42,31 +41,6 @@ def report_path(store: Store, name: str) -> Path:
 def report_place(store: Store, name: str) -> ReportPlace:
     """Return where a run's page can be opened: at the address of the settings, or else its path."""
     return ReportPlace(report_path(store, name), load_settings().pages_url)
-
-
-def delete_old_pages(store: Store, changed: Mapping[str, datetime]) -> None:
-    """Delete the pages of runs that last changed longer ago than ``reports_days``; without that setting, none.
-
-    The page that ``generate-all`` writes on several runs goes with the last of them. Whatever else is in the folder
-    stays.
-
-    Args:
-        store: The store of the runs.
-        changed: When each of its runs last changed, by run.
-    """
-    days = load_settings().reports_days
-    if days is None:
-        return
-    since = datetime.now(UTC) - timedelta(days=days)
-    recent = {run_id for run_id, at in changed.items() if at >= since}
-    old = changed.keys() - recent
-    joint = {run_id.rpartition("-")[0] for run_id in old} - {run_id.rpartition("-")[0] for run_id in recent} - recent
-    paths = [report_path(store, name) for name in sorted(old | joint - {""})]
-    for path in filter(Path.exists, paths):
-        try:
-            path.unlink()
-        except OSError as error:
-            get_run_logger().warning("the old page %s was not deleted: %s", path, error)
 
 
 def is_workers_store(store: Store) -> bool:

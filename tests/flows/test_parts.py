@@ -32,8 +32,8 @@ from flows.keys import block_name, keys_for
 from flows.pages_facts import FlowRunFacts, ServerFacts
 from flows.pages_running import write_running
 from flows.progress import Progress, watch_progress
-from flows.publish import choose_due, describe
-from flows.publishing import delete_old_pages, key, report_path
+from flows.publish_due import choose_due, delete_old_pages, describe
+from flows.publishing import key, report_path
 from flows.wave_log import WaveLog
 from hazardmill.errors import (
     BudgetReached,
