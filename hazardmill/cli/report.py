@@ -17,10 +17,9 @@ from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.runs.status import latest_states
-from hazardmill.store.run_ids import unknown_run
+from hazardmill.store.run_ids import list_command, unknown_run
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-from hazardmill.text.shell import command
 from hazardmill.text.suggestions import unknown_name
 
 
@@ -68,8 +67,8 @@ def report(
     if unknown or not known:
         if unknown:
             raise unknown_run(unknown[0], known, store.address, kind="generation run")
-        see = command("run", "list", "--store", store.address)
-        raise InputError("this store has no generation run", file=store.address, remedy=f"see: {see}")
+        remedy = f"see: {list_command(store.address)}"
+        raise InputError("this store has no generation run", file=store.address, remedy=remedy)
     chosen = list(dict.fromkeys(runs)) or known[-1:]
     wanted = list(dict.fromkeys(sources))
     _check_sources(store, chosen, wanted)

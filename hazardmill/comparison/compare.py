@@ -19,6 +19,7 @@ from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy, accepted_set
 from hazardmill.runs.reproducibility import ConfigChange, config_changes, reproducibility_changes
 from hazardmill.runs.run import Run
+from hazardmill.store.run_ids import list_command
 from hazardmill.text.shell import command
 
 if TYPE_CHECKING:
@@ -178,7 +179,9 @@ def compare(
         StoreError: The store cannot be read.
     """
     if first == second:
-        raise UsageError(f"run {first} cannot be compared with itself", remedy=f"name two runs; see: {_list(store)}")
+        raise UsageError(
+            f"run {first} cannot be compared with itself", remedy=f"name two runs; see: {list_command(store.address)}"
+        )
     how = how or ComparisonOptions()
     runs = Run.load(store, first), Run.load(store, second)
     verdicts = _verdicts(store, review, policy)
@@ -203,10 +206,6 @@ def compare(
         pairs=tuple(pairs),
         how=how,
     )
-
-
-def _list(store: Store) -> str:
-    return command("run", "list", "--store", store.address)
 
 
 def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Verdict]:
@@ -238,7 +237,9 @@ def _pair_records(
     same = [record_id for record_id in both if _alike(one.content[record_id], other.content[record_id])]
     pairs = [RecordPair(record_id=each, a=a[each], b=b[each]) for each in same if each in a and each in b]
     names = f"runs {one.run_id} and {other.run_id}"
-    again = f"generate tasks from the same --source, --input and --where with both; see: {_list(one.store)}"
+    again = (
+        f"generate tasks from the same --source, --input and --where with both; see: {list_command(one.store.address)}"
+    )
     if not both:
         counts = f"{len(one.selection)} and {len(other.selection)} records"
         raise InputError(f"{names} have no record in common; they have {counts}", remedy=again)

@@ -19,9 +19,8 @@ from hazardmill.records import Check, FrozenModel, content_hash
 from hazardmill.run_options import JailProfile
 from hazardmill.runs.config import RunConfig
 from hazardmill.sandbox.jail import Jail, Limits
-from hazardmill.store.run_ids import known_runs, unknown_run
+from hazardmill.store.run_ids import known_runs, list_command, unknown_run
 from hazardmill.store.store import Store
-from hazardmill.text.shell import command
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -151,8 +150,8 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     rows = store.query(lambda views: views.execute(_IDS, {"runs": runs}).fetchall(), ["drafts", "checks"])
     if not rows:
         of = "" if runs is None else f" of {', '.join(runs)}"
-        see = command("run", "list", "--store", store.address)
-        raise InputError(f"no draft{of} was executed", file=store.address, remedy=f"see: {see}")
+        remedy = f"see: {list_command(store.address)}"
+        raise InputError(f"no draft{of} was executed", file=store.address, remedy=remedy)
     by_run: dict[str, list[tuple[str, int]]] = {}
     for run_id, record_id, draft in rows:
         by_run.setdefault(run_id, []).append((record_id, draft))

@@ -12,7 +12,7 @@ from hazardmill.llm.ledger import TABLE
 from hazardmill.llm.recordings import RecordedAnswer, place_of, write_recording
 from hazardmill.llm.requests import AnswerKey, Stage, Usage
 from hazardmill.records import FrozenModel, ProductKind
-from hazardmill.store.run_ids import unknown_run
+from hazardmill.store.run_ids import list_command, unknown_run
 from hazardmill.store.store import Store
 from hazardmill.text.shell import command
 
@@ -68,11 +68,10 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
         ended = {row["record_id"] for row in store.rows("outcomes", {"run_id": run_id}, ["record_id"])}
         rows = store.rows(TABLE, {"run_id": run_id, "answered": True})
         if not ended or not rows:
-            in_store = "--store", store.address
             raise InputError(
                 f"run {run_id} has no answer to a finished record",
-                remedy=f"see: {command('run', 'list', *in_store)}; to finish a pending run: "
-                f"{command('run', 'resume', run_id, *in_store)}",
+                remedy=f"see: {list_command(store.address)}; to finish a pending run: "
+                f"{command('run', 'resume', run_id, '--store', store.address)}",
             )
         for row in rows:
             if row["record_id"] in ended and row["stage"] != "evaluate":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hazardmill.errors import UnknownName
+from hazardmill.text.shell import command
 from hazardmill.text.suggestions import unknown_name
 
 if TYPE_CHECKING:
@@ -36,6 +36,15 @@ def known_runs(store: Store, kind: str | None = None) -> set[str]:
     return {row["run_id"] for row in store.rows("runs", None if kind is None else {"kind": kind}, ["run_id"])}
 
 
+def list_command(store: str) -> str:
+    """Return the command that lists the runs of a store.
+
+    Args:
+        store: Folder or address of the store.
+    """
+    return command("run", "list", "--store", store)
+
+
 def unknown_run(run_id: str, known: Iterable[str], store: str, *, kind: str = "run") -> UnknownName:
     """Return the error for the id of a run that a store does not have.
 
@@ -46,5 +55,5 @@ def unknown_run(run_id: str, known: Iterable[str], store: str, *, kind: str = "r
         kind: What to call such a run.
     """
     message = f"there is no {kind} {run_id} in this store"
-    remedy = f"see: hazardmill run list --store {shlex.quote(store)}"
+    remedy = f"see: {list_command(store)}"
     return unknown_name(message, run_id, known, file=store, remedy=remedy)
