@@ -312,7 +312,8 @@ class Manifests:
         )
         self._highest = number
         self._write(manifest, fault)
-        self._name_last(manifest)
+        # The journal names no later one: `_read_end` would have refused.
+        write_last(self._layout, manifest.link)
         return manifest
 
     def _read_end(self) -> CommitManifest | None:
@@ -463,7 +464,12 @@ def last_without_gap(manifests: Iterable[CommitManifest]) -> int:
     return last
 
 
-def missing_sequences(manifests: Iterable[CommitManifest]) -> list[int]:
-    """Return the numbers of commits below the last one that no manifest covers."""
+def missing_sequences(manifests: Iterable[CommitManifest], last: int = 0) -> list[int]:
+    """Return the numbers of commits that no manifest covers.
+
+    Args:
+        manifests: The manifests.
+        last: Number of the last commit, if it is known from elsewhere.
+    """
     present = {number for manifest in manifests for number in range(manifest.first, manifest.sequence + 1)}
-    return [number for number in range(1, max(present, default=0)) if number not in present]
+    return [number for number in range(1, max([last, *present]) + 1) if number not in present]

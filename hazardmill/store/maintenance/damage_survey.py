@@ -73,7 +73,11 @@ class RepairPlan:
     @property
     def republishes(self) -> bool:
         """Whether the manifests have to be replaced."""
-        return bool(self.commits_mixed) or self.commits != self.replaced or bool(_absent(self.commits, self.place))
+        return (
+            bool(self.commits_mixed)
+            or self.commits != self.replaced
+            or bool(missing_sequences(self.commits, self.last))
+        )
 
     def snapshot(self, layout: Layout) -> Snapshot:
         """Return the store as it should become, before incomplete records are retracted."""
@@ -134,12 +138,6 @@ def _tell_mixture(layout: Layout, plan: RepairPlan, seen: StoreFiles) -> None:
         plan.commits_mixed.append(number)
 
 
-def _absent(commits: Sequence[CommitManifest], place: range) -> list[int]:
-    """The numbers of ``place`` that no manifest covers."""
-    present = {number for manifest in commits for number in range(manifest.first, manifest.sequence + 1)}
-    return [number for number in place if number not in present]
-
-
 def _commit_numbers(plan: RepairPlan) -> dict[str, int]:
     """The segment and commit number of each changed manifest, which its file name still gives."""
     told: dict[str, int] = {}
@@ -158,7 +156,7 @@ def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManif
     )
     committed = {path.stem for paths in seen.parts.values() for path in paths} & seen.pending.keys()
     unnamed = len(committed - told.keys())
-    for number in sorted({*range(1, plan.last + 1), *missing_sequences(commits), *told.values()} - present):
+    for number in sorted({*missing_sequences(commits, plan.last), *told.values()} - present):
         file, message = f"manifests/{number:010d}-*.json", f"commit {number} has no manifest and no part"
         if any(told.get(name) == number for name in committed):
             action = "its segment is still in the journal"
