@@ -153,7 +153,7 @@ def _problem(
     if norm not in _LABELS:
         if is_header(cells):
             return _REPEATED_HEADER
-        return InputRefusal("norm", f"norm {norm[:40]!r} is none of the three", f"write one of {', '.join(_LABELS)}")
+        return InputRefusal("norm", f"unknown norm {norm[:40]!r}", f"write one of {', '.join(_LABELS)}")
     for name, text in (("setting", setting), ("behavior", behavior)):
         if not text:
             return InputRefusal(f"blank_{name}", f"the {name} is blank", f"give the row its {name}, or remove it")
