@@ -44,11 +44,27 @@ from hazardmill.store.store import Store
 from tests.running import answering
 from tests.running import worked as all_counts
 from tests.runs.test_exchange import Exchange
+from tests.sizes import sized
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store.open(tmp_path / "store", create=True)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Store]:
+    """A store of so many dialogues that nothing disturbed. Nobody writes to it."""
+    made: dict[int, Store] = {}
+
+    def of(dialogues: int) -> Store:
+        if dialogues not in made:
+            folder = tmp_path_factory.mktemp("whole")
+            made[dialogues] = Store.open(folder / "store", create=True)
+            worked(started(made[dialogues], folder, acting_backend(), dialogues=dialogues))
+        return made[dialogues]
+
+    return of
 
 
 def started(store: Store, folder: Path, asked: ScriptedBackend, run_id: str = "run", **changes: Any) -> Run:
@@ -231,12 +247,11 @@ def test_a_threshold_of_0_keeps_one_of_unlike_tasks(store: Store, tmp_path: Path
 # Stopped and resumed
 
 
-@pytest.mark.parametrize("asked_before", range(10))
+# In the middle of the first, second and third turns of all three, and before any.
+@pytest.mark.parametrize("asked_before", sized([0, 2, 4, 7], range(10)))
 def test_a_stopped_dialogue_goes_on_at_its_turn_and_pays_for_none_twice(
-    store: Store, tmp_path: Path, asked_before: int
+    store: Store, tmp_path: Path, whole: Callable[[int], Store], asked_before: int
 ) -> None:
-    whole = Store.open(tmp_path / "whole", create=True)
-    worked(started(whole, tmp_path, acting_backend(), dialogues=3))
     left = iter(range(asked_before))
 
     def breaks(request: Request) -> Any:
@@ -247,15 +262,15 @@ def test_a_stopped_dialogue_goes_on_at_its_turn_and_pays_for_none_twice(
         worked(started(store, tmp_path, first, dialogues=3, concurrency=1))
     second = acting_backend()
     worked(Run.load(store, "run", resources=answering(second)))
-    assert store.digest() == whole.digest()
+    assert store.digest() == whole(3).digest()
     answered = [number_of(request) for request in second.asked]
     assert len(answered) == len(set(answered)) == 3 * TURNS - asked_before
     assert store.count("llm_calls", {"answered": True}) == 3 * TURNS
 
 
-def test_a_budget_that_ends_a_dialogue_leaves_it_to_be_resumed(store: Store, tmp_path: Path) -> None:
-    whole = Store.open(tmp_path / "whole", create=True)
-    worked(started(whole, tmp_path, acting_backend()))
+def test_a_budget_that_ends_a_dialogue_leaves_it_to_be_resumed(
+    store: Store, tmp_path: Path, whole: Callable[[int], Store]
+) -> None:
     first = acting_backend()
     limits = {"budget_usd": 0.012, "concurrency": 1, "model": "openai/gpt-5-mini"}
     with pytest.raises(BudgetReached):
@@ -264,7 +279,7 @@ def test_a_budget_that_ends_a_dialogue_leaves_it_to_be_resumed(store: Store, tmp
     run = Run.load(store, "run", resources=answering(second := acting_backend()))
     worked(run.resume(run.config.model_copy(update={"budget_usd": 100.0})))
     assert first.count() + second.count() == 2 * TURNS
-    assert kept(store) == kept(whole)
+    assert kept(store) == kept(whole(2))
 
 
 def test_lost_tasks_are_made_again_without_asking(store: Store, tmp_path: Path) -> None:
@@ -290,10 +305,8 @@ def test_a_run_with_another_gate_is_refused(store: Store, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("exchange_format", ["openai", "eai"])
 def test_an_exchange_folder_gives_what_single_requests_give(
-    store: Store, tmp_path: Path, exchange_format: ExchangeFormat
+    store: Store, tmp_path: Path, whole: Callable[[int], Store], exchange_format: ExchangeFormat
 ) -> None:
-    whole = Store.open(tmp_path / "whole", create=True)
-    worked(started(whole, tmp_path, acting_backend()))
     exchange = Exchange(store, tmp_path / "exchange", exchange_format)
     exchange.asked = acting_backend()
     started(store, tmp_path, exchange.asked, exchange=exchange.folder, exchange_format=exchange_format)
@@ -307,7 +320,7 @@ def test_an_exchange_folder_gives_what_single_requests_give(
     # A turn of both dialogues each time.
     assert looks == TURNS and exchange.asked.count() == 2 * TURNS
     tables = ("hazard_tasks", "drafts", "checks", "outcomes")
-    assert [store.digest()[name] for name in tables] == [whole.digest()[name] for name in tables]
+    assert [store.digest()[name] for name in tables] == [whole(2).digest()[name] for name in tables]
 
 
 # Recorded answers, and the command
