@@ -39,21 +39,36 @@ MORE = [(True, 1), (True, 4), (False, 1), (False, 100)]
 TOY = Price(model="toy", input=1, cached_input=1, output=1, checked="2026-11-26", origin="a test")
 
 
+_ORDINARY: list[Store] = []
+
+
 @pytest.fixture
-def ordinary(tmp_path: Path, notes: Path) -> dict[str, str]:
-    """The digest of the same records asked one by one."""
-    store, asked = Store.open(tmp_path / "ordinary", create=True), backend()
+def ordinary_store(tmp_path_factory: pytest.TempPathFactory, notes: Path) -> Store:
+    """The same records asked one by one: once for all tests, which all have the same notes. Nobody writes to it."""
+    if not _ORDINARY:
+        _ORDINARY.append(_asked_one_by_one(tmp_path_factory.mktemp("ordinary") / "store", notes))
+    return _ORDINARY[0]
+
+
+def _asked_one_by_one(path: Path, notes: Path) -> Store:
+    store, asked = Store.open(path, create=True), backend()
     resources = RunResources(backend=lambda access, store: asked)
     run, _ = Run.start(store, config(notes, backend="litellm"), "run", resources=resources)
 
     worked(run)
     assert len(run.selection) >= RECORDS
-    return store.digest()
+    return store
 
 
 @pytest.fixture
-def paid_for(tmp_path: Path, notes: Path, ordinary: dict[str, str]) -> int:
-    return Store.open(tmp_path / "ordinary").count("llm_calls", {"answered": True})
+def ordinary(ordinary_store: Store) -> dict[str, str]:
+    """The digest of the same records asked one by one."""
+    return ordinary_store.digest()
+
+
+@pytest.fixture
+def paid_for(ordinary_store: Store) -> int:
+    return ordinary_store.count("llm_calls", {"answered": True})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from hazardmill.store.store import Store
 from tests.running import worked
 from tests.runs.batching import backend, state
 from tests.runs.test_batches import ordinary as ordinary
+from tests.runs.test_batches import ordinary_store as ordinary_store
 from tests.runs.test_run import config
 
 
