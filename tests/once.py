@@ -14,6 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from factories.release_store import run_offline
+
+from hazardmill.store.store import Store
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -36,6 +39,16 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(folder)
             done.touch()
     return folder
+
+
+def store_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Store:
+    """The store of a name, which ``make`` makes at the path that it is given. Nobody writes to it."""
+    return Store.open(made_once(factory, name, lambda folder: make(folder / "store")) / "store")
+
+
+def offline_run(factory: pytest.TempPathFactory, limit: int) -> Store:
+    """A run of the offline author over so many records of every shipped sample. Nobody writes to it."""
+    return store_once(factory, f"offline-{limit}", lambda path: run_offline(path, limit))
 
 
 def demo_folder(factory: pytest.TempPathFactory) -> Path:

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from factories.release_store import by_model, rewritten, run_offline
+from factories.release_store import by_model, rewritten
 
 from hazardmill.release.manifest import read_manifest
 from hazardmill.store.store import Store
+from tests.once import offline_run
 
 from .conftest import Hazardmill
 
@@ -16,7 +17,7 @@ NOBODY = ("--policy", "none", "--waive", "corpus=a few samples", "--threshold", 
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return run_offline(tmp_path_factory.mktemp("offline") / "store", limit=2)
+    return offline_run(tmp_path_factory, 2)
 
 
 @pytest.fixture(scope="module")

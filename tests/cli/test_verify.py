@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.release_store import RUN_ID, rewritten, run_offline
+from factories.release_store import RUN_ID, rewritten
 
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
+from tests.once import offline_run
 
 from .conftest import Hazardmill
 
@@ -18,7 +19,7 @@ from .conftest import Hazardmill
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A store with a few tasks of the offline author. Nobody writes to it."""
-    return run_offline(tmp_path_factory.mktemp("verify") / "store", limit=1)
+    return offline_run(tmp_path_factory, 2)
 
 
 @pytest.fixture

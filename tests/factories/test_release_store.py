@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from factories.release_store import HOST, MODEL, by_model, multiplied, rewritten, run_offline, with_unavoidable
+from factories.release_store import HOST, MODEL, by_model, multiplied, rewritten, with_unavoidable
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
@@ -16,6 +16,7 @@ from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
+from tests.once import offline_run
 
 Row = dict[str, Any]
 TASKS = 60
@@ -23,7 +24,7 @@ TASKS = 60
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return run_offline(tmp_path_factory.mktemp("offline") / "store", limit=2)
+    return offline_run(tmp_path_factory, 2)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from factories.release_store import by_model, rewritten, run_offline, with_unavoidable
+from factories.release_store import by_model, rewritten, with_unavoidable
 
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.options import Options
@@ -12,6 +12,7 @@ from release.shown import Release, gathered
 from tests.figures_once import _figures_once as _figures_once
 from tests.figures_once import drawn_anew as drawn_anew
 from tests.figures_once import figures_drawn
+from tests.once import made_once, offline_run, store_once
 
 WAIVED = {"corpus": "a few samples"}
 
@@ -19,22 +20,24 @@ WAIVED = {"corpus": "a few samples"}
 @pytest.fixture(scope="session")
 def mill_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A run of the offline author over four records of every shipped sample: about 15 tasks. Nobody writes to it."""
-    return run_offline(tmp_path_factory.mktemp("mill") / "store", limit=4)
+    return offline_run(tmp_path_factory, 4)
 
 
 @pytest.fixture(scope="session")
 def model_store(mill_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """The same as though `test/model-1` at `api.example` had answered, and a task with no safe plan."""
-    return with_unavoidable(rewritten(mill_store, tmp_path_factory.mktemp("model") / "store", by_model))
+    return store_once(tmp_path_factory, "model-4", lambda path: with_unavoidable(rewritten(mill_store, path, by_model)))
 
 
 @pytest.fixture(scope="session")
 def every(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """What gates are shown of a larger run of the same kind: about 40 tasks, two structures at least of each source."""
-    folder = tmp_path_factory.mktemp("every")
-    offline = run_offline(folder / "offline", limit=10)
-    (folder / "working").mkdir()
-    return gathered(with_unavoidable(rewritten(offline, folder / "store", by_model)), folder / "working")
+    store = store_once(
+        tmp_path_factory,
+        "model-10",
+        lambda path: with_unavoidable(rewritten(offline_run(tmp_path_factory, 10), path, by_model)),
+    )
+    return gathered(store, tmp_path_factory.mktemp("working"))
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +51,9 @@ def built(model_store: Store, options: Options, tmp_path_factory: pytest.TempPat
     """The folder of a release of `model_store`. Nobody writes to it."""
     from hazardmill.release.build.build import build
 
-    # Drawn, because its bytes are compared with those of other processes.
-    with figures_drawn():
-        return build(model_store, None, options, tmp_path_factory.mktemp("built") / "release").folder
+    def make(folder: Path) -> None:
+        # Drawn, because its bytes are compared with those of other processes.
+        with figures_drawn():
+            build(model_store, None, options, folder / "release")
+
+    return made_once(tmp_path_factory, "built-4", make) / "release"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from factories.release_store import SOURCES, run_offline
 from factories.scripted import Said, ScriptedBackend
 
 from hazardmill.errors import ProviderError, RequestRefused
@@ -18,6 +19,7 @@ from hazardmill.store.store import Store
 from tests.figures_once import _figures_once as _figures_once
 from tests.figures_once import drawn_anew as drawn_anew
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
+from tests.once import store_once
 from tests.running import answering, worked
 from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
@@ -105,12 +107,12 @@ def why_store(why_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sto
 @pytest.fixture(scope="package")
 def offline_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Two runs by the offline author: `all` over ten records of each shipped sample, `few` over three of two."""
-    store = Store.open(tmp_path_factory.mktemp("offline") / "store", create=True)
-    shipped = ("alfred", "bddl", "neiss", "normbank", "virtualhome")
-    for run_id, names, limit in (("all", shipped, 10), ("few", ("neiss", "bddl"), 3)):
-        inputs = tuple(RunInput(source=name, path=load_source(name).sample, limit=limit) for name in names)
-        worked(Run.start(store, RunConfig(inputs=inputs, jail="minimal"), run_id)[0])
-    return store
+
+    def make(path: Path) -> None:
+        for run_id, names, limit in (("all", SOURCES, 10), ("few", ("neiss", "bddl"), 3)):
+            run_offline(path, limit, run_id, {name: load_source(name).sample for name in names})
+
+    return store_once(tmp_path_factory, "all-and-few", make)
 
 
 # Of a module and no longer: tests of other modules run event loops of their own.

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.release_store import RUN_ID, by_model, rewritten, run_offline, with_unavoidable
+from factories.release_store import RUN_ID, by_model, rewritten, with_unavoidable
 
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
+from tests.once import offline_run
 from tests.shared_jails import _shared_zygotes as _shared_zygotes
 
 Row = dict[str, Any]
@@ -17,7 +18,7 @@ Row = dict[str, Any]
 @pytest.fixture(scope="session")
 def offline_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A run of the offline author over two records of every shipped sample. Nobody writes to it."""
-    return run_offline(tmp_path_factory.mktemp("offline") / "store", limit=2)
+    return offline_run(tmp_path_factory, 2)
 
 
 @pytest.fixture(scope="session")
