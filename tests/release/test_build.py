@@ -30,13 +30,11 @@ from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
 from hazardmill.store.store import Store
 from hazardmill.verification import task as verifying
+from tests.figures_once import figures_drawn
 
 from .shown import other_words, remade, renamed, told_by
 
 Row = dict[str, Any]
-
-# The bytes of figures are compared with those of other processes.
-pytestmark = pytest.mark.usefixtures("drawn_anew")
 
 BUILD = """
 import sys
@@ -221,7 +219,8 @@ def test_a_compacted_store_gives_the_same_bytes(
 ) -> None:
     store = rewritten(model_store, tmp_path / "store", lambda table, row: row)
     store.compact()
-    build(store, None, options, tmp_path / "release")
+    with figures_drawn():
+        build(store, None, options, tmp_path / "release")
     assert files_of(tmp_path / "release") == files_of(built)
 
 
@@ -391,7 +390,8 @@ def test_a_killed_build_leaves_no_release_and_the_next_one_takes_its_place(
             time.sleep(0.005)
         os.kill(child.pid, signal.SIGKILL)
     assert not out.exists() and ".release.partial" in left_beside(out)
-    build(model_store, None, options, out)
+    with figures_drawn():
+        build(model_store, None, options, out)
     assert files_of(out) == files_of(built) and left_beside(out) == []
 
 
