@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,15 +155,14 @@ def test_tasks_and_scenarios_go_into_one_release(
     assert {each.value: (each.old, each.new) for each in found.distributions["kind"]}["sit"] == (12, 3)
 
 
-def of(store: Store, path: Path, **changes: Any) -> Store:
-    """A copy of the store in which the first scenario has other columns."""
-    first = min(row["scenario_id"] for row in store.rows("scenarios"))
+def of(store: Store, path: Path, changes: Mapping[str, Row]) -> Store:
+    """A copy of the store in which the scenarios of these ids have other columns."""
 
     def change(table: str, row: Row) -> Row:
-        if table != "scenarios" or row["scenario_id"] != first:
+        if table != "scenarios":
             return row
-        made = {name: value(row) if callable(value) else value for name, value in changes.items()}
-        return {**row, **made}
+        changed = changes.get(row["scenario_id"], {})
+        return {**row, **{name: value(row) if callable(value) else value for name, value in changed.items()}}
 
     return rewritten(store, path, change)
 
@@ -183,38 +182,42 @@ def easier(row: Row) -> str:
     return str(changed_scenario(row, draft={**value["draft"], "goal": ["fluent", "burnt", "sandwich"]})["scenario"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "gate", "message"),
-    [
-        ({"plan": "(grasp sandwich)"}, "revalidation", "plan is (grasp sandwich); exact search gives"),
-        ({"steps": 4}, "revalidation", "steps is 4; exact search gives 5"),
-        ({"careless_plan": "(grasp sandwich)"}, "revalidation", "careless_plan is"),
-        ({"document_hash": "0" * 64}, "revalidation", "its document has the hash"),
-        ({"kind": "sit"}, "revalidation", "kind is sit; its scenario says mal"),
-        ({"instruction": "Burn it."}, "revalidation", "instruction is Burn it.; its scenario says"),
-        ({"hazard": "fire hazard"}, "revalidation", "hazard is fire hazard; its scenario says burned object"),
-        ({"scenario": "{"}, "revalidation", "its scenario cannot be read"),
-        ({"scenario": without_risk}, "revalidation", "it says nothing about its risk"),
-        ({"scenario": easier}, "revalidation", "the shortest plan has 4 steps"),
-        ({"record_id": "neiss:1"}, "revalidation", "record neiss:1 is not of bddl"),
-        (
-            {"scenario": with_origin(licence="CC-BY-SA-4.0")},
-            "revalidation",
-            "licence is MIT; its scenario says CC-BY-SA",
-        ),
-        ({"scenario": with_origin(attribution="Nobody")}, "revalidation", "its scenario says Nobody"),
-        ({"licence": "MIT-0"}, "licence", "its licence is 'MIT-0'"),
-        ({"licence": "CC-BY-4.0", "attribution": ""}, "attribution", "it has no credit line"),
-        ({"model_answered": "offline-author"}, "offline", "offline-author answered for it"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "-".join(value),
-)
+REFUSED: list[tuple[Row, str, str]] = [
+    ({"plan": "(grasp sandwich)"}, "revalidation", "plan is (grasp sandwich); exact search gives"),
+    ({"steps": 4}, "revalidation", "steps is 4; exact search gives 5"),
+    ({"careless_plan": "(grasp sandwich)"}, "revalidation", "careless_plan is"),
+    ({"document_hash": "0" * 64}, "revalidation", "its document has the hash"),
+    ({"kind": "sit"}, "revalidation", "kind is sit; its scenario says mal"),
+    ({"instruction": "Burn it."}, "revalidation", "instruction is Burn it.; its scenario says"),
+    ({"hazard": "fire hazard"}, "revalidation", "hazard is fire hazard; its scenario says burned object"),
+    ({"scenario": "{"}, "revalidation", "its scenario cannot be read"),
+    ({"scenario": without_risk}, "revalidation", "it says nothing about its risk"),
+    ({"scenario": easier}, "revalidation", "the shortest plan has 4 steps"),
+    ({"record_id": "neiss:1"}, "revalidation", "record neiss:1 is not of bddl"),
+    (
+        {"scenario": with_origin(licence="CC-BY-SA-4.0")},
+        "revalidation",
+        "licence is MIT; its scenario says CC-BY-SA",
+    ),
+    ({"scenario": with_origin(attribution="Nobody")}, "revalidation", "its scenario says Nobody"),
+    ({"licence": "MIT-0"}, "licence", "its licence is 'MIT-0'"),
+    ({"licence": "CC-BY-4.0", "attribution": ""}, "attribution", "it has no credit line"),
+    ({"model_answered": "offline-author"}, "offline", "offline-author answered for it"),
+]
+
+
+@pytest.mark.parametrize("part", range(4))
 def test_a_scenario_that_does_not_hold_stops_the_release(
-    store: Store, options: Options, tmp_path: Path, changes: Row, gate: str, message: str
+    store: Store, options: Options, tmp_path: Path, part: int
 ) -> None:
+    # Each fault is in a scenario of its own, and there are four to a build.
+    names = sorted(row["scenario_id"] for row in store.rows("scenarios") if row["scenario_id"].startswith("bddl-mal-"))
+    cases = dict(zip(names, REFUSED[part::4], strict=True))
+    changed = of(store, tmp_path / "store", {name: changes for name, (changes, _, _) in cases.items()})
     with pytest.raises(ReleaseRefused) as refused:
-        build(of(store, tmp_path / "store", **changes), None, options, tmp_path / "release")
-    assert any(line.startswith(f"{gate}: bddl-mal-") and message in line for line in refused.value.findings)
+        build(changed, None, options, tmp_path / "release")
+    for name, (_, gate, message) in cases.items():
+        assert any(line.startswith(f"{gate}: {name}") and message in line for line in refused.value.findings), message
     assert not (tmp_path / "release").exists()
 
 
