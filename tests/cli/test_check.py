@@ -511,8 +511,8 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("jobs", "how"),
     [
-        (1, signal.SIGINT),
         (2, signal.SIGTERM),
+        pytest.param(1, signal.SIGINT, marks=pytest.mark.full),
         pytest.param(2, signal.SIGINT, marks=pytest.mark.full),
         pytest.param(1, signal.SIGTERM, marks=pytest.mark.full),
     ],

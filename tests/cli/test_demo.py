@@ -25,12 +25,14 @@ from hazardmill.store.store import Store
 
 from .conftest import Ended, Hazardmill
 
+RECORDS = 3
+
 
 @pytest.fixture(autouse=True)
 def small_sample(neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The head of one sample in the place of all samples; the recorded answers to it are the real ones."""
     sample = tmp_path / "sample.tsv"
-    sample.write_text("".join(neiss.read_text().splitlines(keepends=True)[:6]))
+    sample.write_text("".join(neiss.read_text().splitlines(keepends=True)[: 1 + RECORDS]))
     (source,) = (source for source in sources.list_sources() if source.name == "neiss")
     monkeypatch.setattr(type(source), "sample", sample)
     for module in (sources, command):
@@ -59,7 +61,7 @@ def test_the_demo_leaves_report_tasks_and_tables(demo: Ended) -> None:
     shown = ended.json
     out = Path("demo-out")
     store = Store.open(out / "store")
-    assert store.count("outcomes") == 5 and store.count("tasks") > 0
+    assert store.count("outcomes") == RECORDS and store.count("tasks") > 0
     assert {row["model_answered"] for row in store.rows("tasks")} == {"claude"}
     assert {row["backend"] for row in store.rows("llm_calls")} == {"recorded"}
     assert {row["usd_upper"] for row in store.rows("llm_calls")} == {0.0}
@@ -170,7 +172,7 @@ def test_a_damaged_recording_leaves_its_records_pending_with_the_reason(
     monkeypatch.setattr(type(source), "folder", copy)
     ended = hazardmill("demo", "--json")
     assert ended.code == 0
-    assert ended.err.count("recorded answers are damaged") == 5
+    assert ended.err.count("recorded answers are damaged") == RECORDS
     assert "release" not in ended.json and Path("demo-out/report.html").is_file()
 
 
@@ -200,7 +202,6 @@ def test_engines_that_are_not_installed_are_named_where_they_were_asked_for(
     assert "pip install 'hazardmill[enhsp,tamer]'" in said and "make engines" in said
     checked = [json.loads(row["cross_check"]) for row in Store.open("demo-out/store").rows("tasks")]
     assert checked and all(each["agrees"] is None for each in checked)
-    assert hazardmill("demo", "--json", "--out", "elsewhere").err == ""
 
 
 def test_a_damaged_file_of_reviews_is_told_and_the_report_is_there(
