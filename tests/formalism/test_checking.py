@@ -233,7 +233,7 @@ MEANING = {
         None,
     ),
     "too many parts": (
-        soup(goal=["and", *([["fluent", "moving_slowly"]] * 10_000)]),
+        soup(goal=["and", *([True] * 20_000)]),
         "the conditions and effects together have over 20000 parts",
         None,
     ),

@@ -201,10 +201,11 @@ def test_a_file_that_changes_while_it_is_read_is_told(source: Source, tmp_path: 
         whole = list(source.read(growing))
         met = []
         # Somebody writes for as long as it is read: who follows does not come to an end.
-        for item in source.read(growing):
-            met.append(item)
-            with growing.path.open("ab") as stream:
-                stream.write(content.splitlines(keepends=True)[-1])
+        last = content.splitlines(keepends=True)[-1]
+        with growing.path.open("ab", buffering=0) as stream:
+            for item in source.read(growing):
+                met.append(item)
+                stream.write(last)
         assert met[: len(whole)] == whole
         (told,) = met[len(whole) :]
         assert isinstance(told, Reject) and told.reason == "changed"
