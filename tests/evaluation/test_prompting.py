@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from formalism.random_tasks import tasks
 from formalism.soup import soup, soup_document
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import NotExpressible
@@ -17,6 +17,7 @@ from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.llm.requests import Request
 from hazardmill.records import DangerType
+from tests.sizes import sized
 
 from .soups import soup_task, task_of, twin
 
@@ -103,6 +104,7 @@ def test_tasks_that_differ_in_what_is_hidden_are_asked_about_alike() -> None:
     assert request(twin(plain)).identity("litellm", "host") not in identities
 
 
+@settings(max_examples=sized(40, 100))
 @given(st.data())
 def test_no_danger_entry_changes_what_is_asked(data: st.DataObject) -> None:
     first, second = (data.draw(tasks(mitigating=True)) for _ in range(2))

@@ -95,7 +95,7 @@ def test_verdicts_are_those_of_unified_planning(changes: dict[str, object]) -> N
     problems = [to_up(document), to_up(document, "integer", "safe"), to_up(document, "integer", "unsafe")]
     seen = set()
 
-    @settings(max_examples=sized(30, 200))
+    @settings(max_examples=sized(10, 200))
     @given(st.lists(st.sampled_from(STEPS), max_size=6).map(tuple))
     def same(plan: tuple[GroundStep, ...]) -> None:
         feasible, safe, _ = judge.quick(text(plan))

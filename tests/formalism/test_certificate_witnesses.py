@@ -402,7 +402,7 @@ def test_the_json_fits_its_schema(name):
     assert (value["imported"], value["unavoidable"]) == ("imported" in how, "unavoidable" in how)
 
 
-@SETTINGS
+@settings(SETTINGS, max_examples=sized(40, 100))
 @given(tasks(reachable=True))
 def test_any_task_gets_a_certificate_whose_twin_is_a_document(task):
     document = Document.from_json(task)

@@ -713,6 +713,7 @@ def test_the_schema_takes_the_sidecars_of_the_reference(schema, reference):
     schema.validate(SIDECAR)
 
 
+@settings(max_examples=sized(40, 100))
 @given(value=tasks(finite=False, mitigating=True))
 def test_the_schema_takes_what_is_written(schema, value):
     schema.validate(json.loads(json.dumps(sidecar(Document.from_json(value), rename=True))))

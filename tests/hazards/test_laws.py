@@ -25,7 +25,7 @@ from tests.sizes import sized
 from .random_maps import map_text, random_rules
 
 
-@settings(SETTINGS, max_examples=sized(100, 1_500))
+@settings(SETTINGS, max_examples=sized(50, 1_500))
 @given(st.data())
 def test_a_feasible_plan_breaks_no_danger_entry_iff_it_is_safe(data: st.DataObject) -> None:
     task: dict[str, Any] = ungraded(data.draw(tasks(reachable=True)))

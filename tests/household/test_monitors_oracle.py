@@ -18,7 +18,7 @@ from .rule_oracle import Trace, judge_goal, judge_rule, trackings
 from .states import BOTH
 
 
-@pytest.mark.parametrize("traces", [sized(500, 10_000)])
+@pytest.mark.parametrize("traces", [sized(200, 10_000)])
 def test_monitors_find_what_the_oracle_finds_on_random_traces(traces: int) -> None:
     counts: Counter[str] = Counter()
     for seed in range(traces):

@@ -29,7 +29,7 @@ def form(document, kind):
     return derive(document, kind, f"task-{kind}", **TEXTS)
 
 
-@settings(SETTINGS, max_examples=sized(120, 1_500))
+@settings(SETTINGS, max_examples=sized(50, 1_500))
 @given(st.data())
 def test_a_plan_is_feasible_on_a_form_iff_its_verdict_on_the_task_says_so(data):
     task = ungraded(data.draw(tasks()))

@@ -33,7 +33,7 @@ def agrees(oracle: LabelOracle, labeller: SequenceLabeller, judge: PlanValidator
 def test_labels_of_random_plans_are_those_of_the_oracle() -> None:
     counts: Counter[str] = Counter()
     insertions: Counter[bool] = Counter()
-    each = sized(60, 500)
+    each = sized(30, 500)
     for seed in range(DOMAINS):
         task, gold = random_domain(seed, 3)
         oracle, labeller = LabelOracle(task), SequenceLabeller(Document.from_json(task))
