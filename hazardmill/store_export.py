@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from hazardmill import __version__
 from hazardmill.errors import ExtraMissing, StoreError, UsageError
-from hazardmill.release.build.staging import check_free, publish, staged_beside
+from hazardmill.staging import check_free, publish, staged_beside
 from hazardmill.store.files.parts import COMPRESSION, hash_file, is_latest
 from hazardmill.store.maintenance.manifest_swap import row_groups
 from hazardmill.store.schemas import TABLES, Table

@@ -21,7 +21,6 @@ from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, ga
 from hazardmill.release.build.configs import GROUPED, base_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
-from hazardmill.release.build.staging import check_free, clear, publish, staged_beside
 from hazardmill.release.build.writer import ReleaseWriter
 from hazardmill.release.documents.card import write_card
 from hazardmill.release.documents.card_context import Facts
@@ -39,6 +38,7 @@ from hazardmill.release.gates.proofs import is_scenario
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
 from hazardmill.release.read.integrity import damage
 from hazardmill.scenarios.scenario import Scenario
+from hazardmill.staging import check_free, clear, publish, staged_beside
 from hazardmill.store.store import Store
 from hazardmill.verification.task import UNREADABLE
 
