@@ -19,7 +19,7 @@ class SceneObject:
         controls: Name of the fixed receptacle that it turns on and off, such as the burner of a knob; None without one.
         states: Those of ``STATES`` that hold at the start.
         filled: The liquid that it holds at the start; None if it holds none.
-        slice_of: Name of the object that is cut to get this slice, which does not exist yet; None for objects of the start.
+        slice_of: Name of the object that is cut to get this slice; None for objects of the start.
     """
 
     name: str
