@@ -89,6 +89,7 @@ worker: setup
 
 # Never asks anything, and may be repeated: what is there already is left, or replaced by what the files say now.
 deploy: setup
+	@$(BIN)/python scripts/check_server.py
 	$(BIN)/prefect --no-prompt work-pool create $(POOL) --type process > /dev/null 2>&1 || $(BIN)/prefect work-pool inspect $(POOL) > /dev/null
 	$(BIN)/prefect --no-prompt deploy --all
 	$(BIN)/python -m flows.deploying

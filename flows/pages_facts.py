@@ -56,6 +56,13 @@ class FlowRunFacts:
         """A link to its page, by its name."""
         return f"[{write_text(self.name)}](../../runs/flow-run/{self.id})"
 
+    @property
+    def retry(self) -> str:
+        """What to type to try it again; without a deployment, Prefect asks where the code of the flow is."""
+        name = self.flow.replace("-", "_")
+        code = "" if self.deployment is not None else f" --entrypoint flows/{name}.py:{name}"
+        return f"prefect flow-run retry {self.id}{code}"
+
 
 @dataclass(frozen=True)
 class ScheduleFacts:

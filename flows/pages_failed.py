@@ -50,7 +50,7 @@ class StoppedRun:
         """What to type to resume it: through its deployment if it has one."""
         at, flow_run = self.standing, self.flow_run
         if at is None:
-            return None if flow_run is None else f"prefect flow-run retry {flow_run.id}"
+            return None if flow_run is None else flow_run.retry
         if flow_run is not None and flow_run.deployment is not None and flow_run.flow == "generate":
             budget = "" if at.larger_budget is None else f" -p budget_usd={at.larger_budget:g}"
             return f"prefect deployment run {flow_run.deployment} -p run_id={shlex.quote(at.run_id)}{budget}"
@@ -114,7 +114,7 @@ def write_failed(
         yield f"### {each.link}"
         yield f"**{write_text(each.state)}**, {describe_age(each.ended, now)}: {_message(each)}"
         yield "To try again:"
-        yield write_command(f"prefect flow-run retry {each.id}")
+        yield write_command(each.retry)
     if older:
         yield f"{plural(older, 'run')} stopped more than {RUN_DAYS} days ago: `hazardmill run list` names them."
     yield f"Runs that wait for answers are under {link_artifact('page-next', PAGES['page-next'])}."

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from e2e.prefect_server import free_port
 from prefect import states
 from prefect.client.schemas.objects import BlockDocument, FlowRun, State
 
@@ -97,3 +101,18 @@ def _returning(values: dict[str, object]) -> Callable[[str], Awaitable[object]]:
         return values.get(name)
 
     return aget
+
+
+def test_deploying_where_no_server_answers_says_how_to_start_one(project: Path) -> None:
+    address = f"http://127.0.0.1:{free_port()}/api"
+    said = subprocess.run(
+        [sys.executable, "scripts/check_server.py"],
+        cwd=project,
+        env=os.environ | {"PREFECT_API_URL": address},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 1 and not said.stdout
+    assert said.stderr.startswith(f"no Prefect server answers at {address}") and "`make server`" in said.stderr
+    assert "Traceback" not in said.stderr

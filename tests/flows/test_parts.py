@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from prefect._internal.uuid7 import uuid7
 from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ParameterTypeError
+from prefect.flows import load_flow_from_entrypoint
 from prefect.states import Completed, Failed
 from store.factories import call
 
@@ -558,6 +560,15 @@ def test_the_page_of_what_runs_takes_a_progress_apart() -> None:
         )
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert cells[2:4] == ["[4 of 10 records](../../artifacts/artifact/p)", left]
+
+
+@pytest.mark.parametrize("flow", ["generate", "generate-all", "resume-waiting"])
+def test_a_flow_run_without_a_deployment_is_retried_with_its_code(project: Path, flow: str) -> None:
+    run = FlowRunFacts("id", "neiss", flow, None, "Failed", StateType.FAILED)
+    command, _, code = run.retry.partition(" --entrypoint ")
+    assert command == "prefect flow-run retry id"
+    assert load_flow_from_entrypoint(str(project / code)).name == flow
+    assert replace(run, deployment="generate/neiss").retry == command
 
 
 def test_what_goes_wrong_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
