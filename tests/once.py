@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from factories.release_store import run_offline
 
 from hazardmill.store.store import Store
 
@@ -48,6 +47,9 @@ def store_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
 
 def offline_run(factory: pytest.TempPathFactory, limit: int) -> Store:
     """A run of the offline author over so many records of every shipped sample. Nobody writes to it."""
+    # Processes of tests import this module without pytest's path, which has the folder of factories.
+    from factories.release_store import run_offline
+
     return store_once(factory, f"offline-{limit}", lambda path: run_offline(path, limit))
 
 
