@@ -61,7 +61,7 @@ _REFUSED = [
     ("gzip", {"NormBank.csv": b"\x1f\x8b\x08\x00abc"}, ("packed",), ("gzip",), None),
     ("blank setting", csv(row(setting="  ")), ("blank_setting",), ("setting is blank",), 2),
     ("blank behavior", csv(row(behavior="")), ("blank_behavior",), ("behavior is blank",), 2),
-    ("all cells blank", csv(row(), "," * 8), ("norm",), ("norm '' is none",), 3),
+    ("all cells blank", csv(row(), "," * 8), ("norm",), ("unknown norm ''",), 3),
     ("a typo in the norm", csv(row(norm="tabu")), ("norm",), ("'tabu'",), 2),
     ("another word for a norm", csv(row(norm="okay")), ("norm",), ("'okay'",), 2),
     ("norm NaN", csv(row(norm="NaN", label="")), ("norm",), ("'NaN'",), 2),
