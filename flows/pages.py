@@ -25,7 +25,7 @@ from hazardmill.report.dashboard.pages import begin_page, draw_store_pages, fini
 from hazardmill.report.dashboard.standing import RunStanding
 from hazardmill.report.dashboard.writing import DashboardPanel
 from hazardmill.runs.status import RunSummary, summarize_runs
-from hazardmill.store.bucket.address import display_name
+from hazardmill.store.address import display_name
 from hazardmill.store.store import Store
 
 

@@ -29,7 +29,7 @@ from hazardmill.errors import DocumentError, HazardmillError, InputError, NoStor
 from hazardmill.formalism.document.document import FORMAT, Document
 from hazardmill.formalism.formats.pddl.reader import read_pddl
 from hazardmill.quality.contamination import Piece
-from hazardmill.store.bucket.address import bucket_address
+from hazardmill.store.address import bucket_address
 from hazardmill.store.store import Store
 
 if TYPE_CHECKING:

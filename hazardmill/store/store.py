@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from hazardmill.errors import NoStore, PartGone, StoreError, StoreLocked
+from hazardmill.errors import PartGone, StoreError, StoreLocked
 from hazardmill.files import encoding_remedy, is_utf8_path
 from hazardmill.store import digest, duckdb_views
-from hazardmill.store.bucket.address import bucket_address
 from hazardmill.store.commit import convert
 from hazardmill.store.files.fsync_io import Fault, is_full, make_folder, no_fault
-from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import HeldLock, Lock, exclusive, is_held
 from hazardmill.store.files.manifests import Manifests
 from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary, compact
+from hazardmill.store.maintenance.copy import CopySummary, copy_into, refuse_journal
 from hazardmill.store.maintenance.findings import Finding, command
 from hazardmill.store.maintenance.manifest_swap import sweep
 from hazardmill.store.maintenance.rebuild import RebuildReport, rebuild, rehearse
-from hazardmill.store.maintenance.verify import refuse_losses, verify
+from hazardmill.store.maintenance.verify import refuse_losses
 from hazardmill.store.maintenance.verify_rows import HARMLESS, verify_rows
 from hazardmill.store.root import Root
 from hazardmill.store.rows import table_named, to_rows
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
+from hazardmill.store.strategies import choose_place
 from hazardmill.store.writer import Writer
 
 T = TypeVar("T")
@@ -37,9 +37,6 @@ _READINGS: Final = 10
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-    from hazardmill.store.bucket.copy import CopySummary
-    from hazardmill.store.bucket.open import BucketStore
 
 
 class Store:
@@ -61,20 +58,9 @@ class Store:
     """The store's folder; for a store in a bucket, its working folder on this machine."""
 
     def __init__(self, path: Path | str, *, fault: Fault = no_fault) -> None:
-        address = bucket_address(path)
-        self._bucket: BucketStore | None = None
-        self._manifests: Manifests
-        if address is None:
-            self.path = Path(path)
-            # Absolute: Arrow and DuckDB mistake some relative paths for addresses, and the working folder may change.
-            self._layout = Layout(self.path.absolute())
-            self._manifests = Manifests(self._layout)
-        else:
-            from hazardmill.store.bucket.open import BucketStore
-
-            self._bucket = BucketStore(address, path)
-            self._layout, self._manifests = self._bucket.layout, self._bucket.manifests
-            self.path = self._layout.root
+        self._place = choose_place(path)
+        self._layout = self._place.layout
+        self.path = self._place.path
         if not is_utf8_path(self._layout.root):
             # Arrow and DuckDB would fail, or open another folder.
             place = os.fsencode(self._layout.root).decode("utf-8", "backslashreplace")
@@ -85,12 +71,16 @@ class Store:
     @property
     def address(self) -> str:
         """The store's name in messages and commands: its folder as given, or ``s3://bucket/prefix``."""
-        return str(self.path if self._bucket is None else self._bucket.address)
+        return self._place.address_text()
 
     @property
     def is_in_bucket(self) -> bool:
         """Whether the store is in a bucket, so that other machines can work on it."""
-        return self._bucket is not None
+        return self._place.is_shared
+
+    @property
+    def _manifests(self) -> Manifests:
+        return self._place.manifests
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False) -> Store:
@@ -105,15 +95,7 @@ class Store:
             StoreError: It cannot be created or read.
         """
         store = cls(path)
-        if store._bucket is not None:
-            store._bucket.open(create=create)
-        elif create:
-            make_folder(store._layout.journal)
-            make_folder(store._layout.manifests)
-        elif not (store._layout.journal.is_dir() or store._layout.manifests.is_dir()):
-            raise NoStore(
-                "there is no store here", file=str(path), remedy="give the folder that holds journal/ and manifests/"
-            )
+        store._place.open(create=create)
         store._root.check()
         return store
 
@@ -144,7 +126,7 @@ class Store:
     def _acquire(self, run_id: str, path: Path, *, writes: bool) -> HeldLock | None:
         """Lock a file of a run, in the folder that was seen first."""
         self._root.check()
-        held = Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=writes)
+        held = self._place.hold(run_id, path, writes=writes)
         self._root.check()
         return held
 
@@ -169,16 +151,10 @@ class Store:
         Raises:
             StoreError: ``run_id`` cannot be part of a file name, or the object store fails.
         """
-        if self._bucket is not None:
-            return self._bucket.holdings.is_held(run_id)
-        return any(map(is_held, (self._layout.presence(run_id), self._layout.run_lock(run_id))))
+        return self._place.is_held(run_id)
 
     def _busy(self, run_id: str, doing: str = "writing") -> StoreLocked:
-        remedy = "wait for it to end, or stop it; then resume the run"
-        if self._bucket is not None:
-            remedy += (
-                f" (a process killed on another machine loses its lease after {self._bucket.holdings.term_s:.0f} s)"
-            )
+        remedy = f"wait for it to end, or stop it; then resume the run{self._place.takeover}"
         return StoreLocked(f"another process is {doing} run {run_id}", file=self.address, remedy=remedy)
 
     def recover(self) -> list[str]:
@@ -234,7 +210,7 @@ class Store:
             CorruptStore: The store is damaged; nothing was changed.
             StoreError: The disk refuses.
         """
-        self._refuse_in_bucket("compact")
+        self._place.refuse_maintenance("compact")
         with self._maintenance("compact"):
             done = compact(self._layout, self._manifests, self._fault, target)
             if (self.path / "store.duckdb").exists():
@@ -260,29 +236,17 @@ class Store:
             CorruptStore: This store is damaged; nothing damaged is copied.
             StoreError: The target holds something else, or a disk or an object store fails.
         """
-        from hazardmill.store.bucket import copy
-
         if self._layout.root == target._layout.root:
             raise StoreError("a store cannot be copied to itself", file=self.address, remedy="choose another target")
         self.recover()
         if not live:
-            copy.refuse_journal(self._layout, self.address)
+            refuse_journal(self._layout, self.address)
         with ExitStack() as stack:
-            if self._bucket is None:
-                copy.hold_source(self._layout, stack, self.address)
+            self._place.hold_source(stack)
             whole = self.snapshot()
             whole.bring()
-            place: copy.Target
-            if target._bucket is not None:
-                place = copy.InBucket(target._bucket.mirror, target._manifests)
-            else:
-                copy.hold_target(target._layout, stack, target.address)
-                place = copy.CopyFolder(target._layout, target._manifests)
-            return copy.copy_into(whole.manifests, self._layout, place, target.address, progress)
-
-    def _refuse_in_bucket(self, verb: str) -> None:
-        if self._bucket is not None:
-            raise self._bucket.refusal(verb)
+            place = target._place.receive(stack)
+            return copy_into(whole.manifests, self._layout, place, target.address, progress)
 
     def rebuild(self, *, dry_run: bool = False) -> RebuildReport:
         """Move damaged files to quarantine, and make the store whole again as far as the rest allows.
@@ -300,12 +264,13 @@ class Store:
             SchemaMismatch: A newer hazardmill wrote part of the store; nothing was changed.
             StoreError: The disk refuses; repeating the rebuild leads to the same result.
         """
-        self._refuse_in_bucket("rebuild")
+        self._place.refuse_maintenance("rebuild")
         if dry_run:
             return rehearse(self._layout)
         with self._maintenance("rebuild"), self._all_runs() as runs:
-            self._manifests = Manifests(self._layout)  # forget what was read before the damage
-            done = rebuild(self._layout, self._manifests, runs, self._fault)
+            # With manifests of its own, because others may have been read before the damage.
+            done = rebuild(self._layout, Manifests(self._layout), runs, self._fault)
+            self._place = choose_place(self.path)
             self.write_lens()
         return done
 
@@ -466,7 +431,7 @@ class Store:
 
     def verify_files(self) -> list[Finding]:
         """Find everything wrong with the files of the store, whatever rows they hold."""
-        return verify(self._layout) if self._bucket is None else self._bucket.verify()
+        return self._place.verify()
 
     def last_commit(self) -> tuple[int, str | None]:
         """Return number and time (ISO 8601, UTC) of the last commit; 0 and null if there is none.

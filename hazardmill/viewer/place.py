@@ -9,7 +9,7 @@ from hazardmill.errors import InputError, UsageError
 from hazardmill.release.manifest import MANIFEST
 from hazardmill.release.read.release import Release
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.store.bucket.address import bucket_address
+from hazardmill.store.address import bucket_address
 from hazardmill.store.store import Store
 from hazardmill.viewer.opinions import PlannerResults
 from hazardmill.viewer.release import ReleaseView

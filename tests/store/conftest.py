@@ -67,7 +67,7 @@ def machine(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ma
 
         monkeypatch.setenv("HAZARDMILL_CACHE", str(tmp_path / name))
         store = Store(address, **options)  # type: ignore[arg-type]  # passed through by name
-        store._bucket.mirror.bucket.patience = BucketTimeouts(attempts=3, connect_s=2, answer_s=2)
+        store._place.mirror.bucket.patience = BucketTimeouts(attempts=3, connect_s=2, answer_s=2)
         return store
 
     return opened

@@ -7,7 +7,7 @@ import pytest
 
 from hazardmill.errors import StoreError
 from hazardmill.store import Store
-from hazardmill.store.bucket.address import Address, bucket_address, display_name, working_folder
+from hazardmill.store.address import Address, bucket_address, display_name, working_folder
 
 
 @pytest.mark.parametrize(

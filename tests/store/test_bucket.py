@@ -15,7 +15,7 @@ import boto3
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.store.bucket.address import bucket_address
+from hazardmill.store.address import bucket_address
 from hazardmill.store.bucket.objects import Bucket, BucketTimeouts
 from store.conftest import SECRET
 

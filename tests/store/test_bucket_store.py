@@ -62,7 +62,7 @@ def object_of(address: str, name: str) -> dict[str, str]:
 @contextmanager
 def time_passes(store: Store) -> Iterator[None]:
     """For this machine the terms of all leases are over."""
-    bucket = store._bucket.mirror.bucket
+    bucket = store._place.mirror.bucket
 
     def aged(name: str) -> Object | None:
         found = Bucket.get(bucket, name)
@@ -343,7 +343,7 @@ def test_a_sleeper_between_its_look_and_its_put_does_not_commit(machine: Machine
 
 def test_a_lease_is_renewed_while_its_run_is_held(machine: Machine, address: str) -> None:
     here = machine("here")
-    here._bucket.holdings.term_s = 0.3
+    here._place.holdings.term_s = 0.3
     place, client = object_of(address, "locks/r1.json"), boto3.client("s3")
     with here.writer("r1"):
         tags = {client.get_object(**place)["ETag"]}

@@ -192,7 +192,7 @@ def test_a_bucket_that_was_rolled_back_is_told_where_the_later_commit_was_made(m
     first, second, third = other.snapshot().manifests
     assert (second.previous, third.previous) == (first.link, second.link)
     assert {finding.code for finding in other.verify_files()} == set()
-    client, bucket = other._bucket.mirror.bucket._s3(), other._bucket.address.bucket
+    client, bucket = other._place.mirror.bucket._s3(), other._place.address.bucket
     for found in client.list_objects_v2(Bucket=bucket)["Contents"]:
         if "manifests/0000000003" in found["Key"] or third.segment in found["Key"]:
             client.delete_object(Bucket=bucket, Key=found["Key"])

@@ -35,7 +35,7 @@ def draw_store_pages(store: Store, now: datetime | None = None) -> list[Dashboar
     Raises:
         StoreError: The store cannot be read.
     """
-    from hazardmill.store.bucket.address import display_name
+    from hazardmill.store.address import display_name
 
     at, name = now or datetime.now(UTC), display_name(store.path)
     return store.query(lambda views: list(_draw(views, at, name)))

@@ -43,7 +43,7 @@ class RunStanding:
             StoreError: The store cannot be read.
         """  # noqa: DOC501  # the helper makes an UnknownName
         from hazardmill.runs.status import KILLED, RETRACTED, name_state
-        from hazardmill.store.bucket.address import display_name
+        from hazardmill.store.address import display_name
         from hazardmill.store.maintenance.findings import command
         from hazardmill.store.run_ids import known_runs, unknown_run
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.bucket.address import MARKER, Address
+from hazardmill.store.address import MARKER, Address
 from hazardmill.store.bucket.objects import Bucket
 from hazardmill.store.files.fsync_io import make_folder, remove, rename, sync_file, write_file
 from hazardmill.store.files.layout import Layout

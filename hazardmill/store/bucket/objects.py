@@ -19,7 +19,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hazardmill.errors import ExtraMissing, StoreError
-from hazardmill.store.bucket.address import Address
+from hazardmill.store.address import Address
 from hazardmill.store.bucket.errors import object_errors, status_of
 from hazardmill.store.files.fsync_io import disk_errors
 

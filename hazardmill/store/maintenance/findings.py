@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hazardmill.store.bucket.address import display_name
+from hazardmill.store.address import display_name
 
 CODES: Final[Mapping[str, str]] = {
     "manifest_missing": "A commit, or a compaction known by the copy of its manifest, has no manifest.",
