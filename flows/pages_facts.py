@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from prefect.client.schemas.objects import StateType
@@ -57,11 +58,18 @@ class FlowRunFacts:
         return f"[{write_text(self.name)}](../../runs/flow-run/{self.id})"
 
     @property
-    def retry(self) -> str:
-        """What to type to try it again; without a deployment, Prefect asks where the code of the flow is."""
+    def retry(self) -> str | None:
+        """What to type to try it again.
+
+        Without a deployment, Prefect asks where the code of the flow is, and runs it at once: the command is for the
+        folder of this project. Null for a flow of other code.
+        """
+        command = f"prefect flow-run retry {self.id}"
+        if self.deployment is not None:
+            return command
         name = self.flow.replace("-", "_")
-        code = "" if self.deployment is not None else f" --entrypoint flows/{name}.py:{name}"
-        return f"prefect flow-run retry {self.id}{code}"
+        known = (Path(__file__).parent / f"{name}.py").is_file()
+        return f"{command} --entrypoint flows/{name}.py:{name}" if known else None
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,9 @@ def write_failed(
     for each in failed:
         yield f"### {each.link}"
         yield f"**{write_text(each.state)}**, {describe_age(each.ended, now)}: {_message(each)}"
-        yield "To try again:"
-        yield write_command(each.retry)
+        if each.retry is not None:
+            yield "To try again:"
+            yield write_command(each.retry)
     if older:
         yield f"{plural(older, 'run')} stopped more than {RUN_DAYS} days ago: `hazardmill run list` names them."
     yield f"Runs that wait for answers are under {link_artifact('page-next', PAGES['page-next'])}."

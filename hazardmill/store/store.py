@@ -24,10 +24,10 @@ from hazardmill.store.maintenance.manifest_swap import sweep
 from hazardmill.store.maintenance.rebuild import RebuildReport, rebuild, rehearse
 from hazardmill.store.maintenance.verify import refuse_losses
 from hazardmill.store.maintenance.verify_rows import HARMLESS, verify_rows
+from hazardmill.store.places import choose_place
 from hazardmill.store.root import Root
 from hazardmill.store.rows import table_named, to_rows
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
-from hazardmill.store.strategies import choose_place
 from hazardmill.store.writer import Writer
 
 T = TypeVar("T")
@@ -154,7 +154,7 @@ class Store:
         return self._place.is_held(run_id)
 
     def _busy(self, run_id: str, doing: str = "writing") -> StoreLocked:
-        remedy = f"wait for it to end, or stop it; then resume the run{self._place.takeover}"
+        remedy = f"wait for it to end, or stop it; then resume the run{self._place.takeover_hint}"
         return StoreLocked(f"another process is {doing} run {run_id}", file=self.address, remedy=remedy)
 
     def recover(self) -> list[str]:
@@ -268,9 +268,8 @@ class Store:
         if dry_run:
             return rehearse(self._layout)
         with self._maintenance("rebuild"), self._all_runs() as runs:
-            # With manifests of its own, because others may have been read before the damage.
-            done = rebuild(self._layout, Manifests(self._layout), runs, self._fault)
-            self._place = choose_place(self.path)
+            self._manifests.forget()  # they may have been read before the damage
+            done = rebuild(self._layout, self._manifests, runs, self._fault)
             self.write_lens()
         return done
 

@@ -170,8 +170,8 @@ def test_a_flow_run_without_heartbeats_is_crashed_and_one_that_is_well_or_has_en
     state(prefect, waits, "PAUSED", "Suspended")
     beat = emit(prefect, HEARTBEAT, f"prefect.flow-run.{waits}")
     emit(prefect, SUSPENDED, f"prefect.flow-run.{waits}", follows=beat)
-    # A follower that arrives while its leader is being handled can be missed by the server, which then takes it much
-    # later; to wait for the leader before the follower is sent takes a busy machine too long.
+    # Twice: a follower that arrives while its leader is being handled can be missed by the server, which then takes it
+    # much later; and to send it only after the leader takes a busy machine too long.
     until(lambda: prefect.events(HEARTBEAT, waits), "the last heartbeat")
     emit(prefect, SUSPENDED, f"prefect.flow-run.{waits}", follows=beat)
     emit(prefect, HEARTBEAT, f"prefect.flow-run.{gone}", seconds_ago=HEARD_WITHIN_S)

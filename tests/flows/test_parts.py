@@ -565,10 +565,12 @@ def test_the_page_of_what_runs_takes_a_progress_apart() -> None:
 @pytest.mark.parametrize("flow", ["generate", "generate-all", "resume-waiting"])
 def test_a_flow_run_without_a_deployment_is_retried_with_its_code(project: Path, flow: str) -> None:
     run = FlowRunFacts("id", "neiss", flow, None, "Failed", StateType.FAILED)
+    assert run.retry is not None
     command, _, code = run.retry.partition(" --entrypoint ")
     assert command == "prefect flow-run retry id"
     assert load_flow_from_entrypoint(str(project / code)).name == flow
     assert replace(run, deployment="generate/neiss").retry == command
+    assert replace(run, flow="of-another-project").retry is None
 
 
 def test_what_goes_wrong_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:

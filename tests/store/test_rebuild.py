@@ -63,6 +63,21 @@ def filled(store: Store, whole: Store) -> Store:
     return store
 
 
+def test_a_rebuilt_store_stays_where_it_is_when_the_working_folder_changes(
+    filled: Store, digest: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled.path.parent)
+    store = Store(filled.path.name)
+    assert store.digest() == digest
+    truncate(part(filled, "tasks", 1))
+    assert store.rebuild().whole
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert store.count("records") == filled.count("records") > 0
+    assert store.digest() == filled.digest()
+    assert store.verify_files() == []
+
+
 @pytest.mark.parametrize("table", [table.name for table in TASK_TABLES])
 @pytest.mark.parametrize("damage", [truncate, Path.unlink])
 def test_a_damaged_part_of_what_can_be_made_again(

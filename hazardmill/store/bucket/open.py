@@ -44,7 +44,7 @@ class BucketStore:
         return self.layout.root
 
     @property
-    def takeover(self) -> str:
+    def takeover_hint(self) -> str:
         """When another machine can continue a run whose worker was killed."""
         return f" (a process killed on another machine loses its lease after {self.holdings.term_s:.0f} s)"
 

@@ -221,9 +221,14 @@ class Manifests:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._known = ManifestListing({}, (), frozenset())
-        self._highest = 0
+        self._known: ManifestListing
+        self._highest: int
         """Number of the last commit that this process has seen or made."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was read, and which commit was the last. The caller holds the locks of all runs."""
+        self._known, self._highest = ManifestListing({}, (), frozenset()), 0
 
     def send(self, staged: Path, part: Part) -> None:
         """Upload a staged part to where other machines can read it; does nothing for a store in a folder."""

@@ -1,1 +1,1 @@
-"""A store in a folder: file locks between processes, and commits by renaming a manifest into place."""
+"""A store in a folder of this machine: file locks between processes, and copies to a folder."""

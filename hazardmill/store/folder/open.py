@@ -25,7 +25,7 @@ class FolderStore:
     """
 
     is_shared: Final = False
-    takeover: Final = ""
+    takeover_hint: Final = ""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -37,7 +37,7 @@ class StorePlace(Protocol):
         """Whether other machines can work on the store."""
 
     @property
-    def takeover(self) -> str:
+    def takeover_hint(self) -> str:
         """What to add to the advice to wait for another process that holds a run."""
 
     def address_text(self) -> str:
