@@ -245,7 +245,8 @@ def test_a_worker_that_is_killed_ends_the_build(release: Release) -> None:
         child.kill()
     with pytest.raises(SandboxError, match="killed by something other than hazardmill") as caught:
         for row in release.rows * 50:
-            list(examiners.give(row))
+            # More than a pipe holds, so that a chunk is being written when nobody reads any more.
+            list(examiners.give(row | {"document": row["document"] + " " * 100_000}))
         list(examiners.rest())
     assert "--jobs" in str(caught.value)
     assert multiprocessing.active_children() == []

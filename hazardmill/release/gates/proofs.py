@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -260,6 +261,11 @@ class Examiners:
             raise self._lost_worker() from error
 
     def _lost_worker(self) -> SandboxError:
+        # Before Python 3.11.5 a broken pool never ends if it was writing a chunk to a worker that is gone: it waits for
+        # somebody to read, and holds the reading end itself (gh-94777).
+        queue = getattr(self._pool, "_call_queue", None)
+        if sys.hexversion < 0x030B05F0 and queue is not None:
+            queue._reader.close()
         self.close()
         return SandboxError(
             "a worker process that validates tasks was killed by something other than hazardmill",
