@@ -18,7 +18,7 @@ async def check() -> None:
         return
     place = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
     if isinstance(error, httpx.HTTPStatusError):
-        sys.exit(f"what answers at {place} is no Prefect server that can be used: status {error.response.status_code}")
+        sys.exit(f"what answers at {place} is not a usable Prefect server: status {error.response.status_code}")
     sys.exit(
         f"no Prefect server answers at {place} ({type(error).__name__}). Start one in another terminal with "
         "`make server`, and wait until it shows its address; or set PREFECT_API_URL to that of another server."

@@ -170,7 +170,7 @@ class WrittenParts:
         """Return the fact that a text such as ``(on lamp)`` writes.
 
         Raises:
-            DocumentError: It is none, with the path.
+            DocumentError: It is something else, with the path.
         """
         reader = self._reader(value, path)
         return reader.fact(reader.text.group())
@@ -179,7 +179,7 @@ class WrittenParts:
         """Return the predicate that a text such as ``(on ?x - device)`` declares.
 
         Raises:
-            DocumentError: It is none, with the path.
+            DocumentError: It is something else, with the path.
         """
         reader = self._reader(value, path)
         return reader.fluent(reader.text.group())

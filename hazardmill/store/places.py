@@ -1,4 +1,4 @@
-"""Where a store is: what a folder and a bucket do in their own ways, and the only place that chooses between them.
+"""Where a store is: what a folder and a bucket do in their own ways, and which of the two it is.
 
 Everything else works on files in ``layout`` and commits through ``manifests``, wherever the store is.
 """

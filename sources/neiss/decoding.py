@@ -137,7 +137,7 @@ class _ProductLists(_Known["tuple[str, str, str]", _Products]):
         self._columns = [_Codes(column, column in labelled) for column in _PRODUCTS]
 
     def decode(self, spelling: tuple[str, str, str]) -> _Products:
-        # The same product twice says nothing more, and 0 is none.
+        # The same product twice says nothing more, and 0 means no product.
         named: dict[int, _Code] = {}
         for column, cell in zip(self._columns, spelling, strict=True):
             decoded = column[cell]
@@ -256,8 +256,8 @@ class RowDecoder:
     def _second(self, diagnosis_cell: str, part_cell: str) -> tuple[str | None, str | None, str, tuple[str, ...]]:
         """Return the second injury: diagnosis, body part, line of the context, warnings.
 
-        A blank body part is none, and not code 0 (internal). Nor is 0 without a diagnosis, which is what a program
-        writes that fills blanks with zeros.
+        A blank body part means no body part, and not code 0 (internal). 0 without a diagnosis means none either: a
+        program that fills blanks with zeros writes it.
         """
         diagnosis_code, diagnosis, warned_diagnosis = self._diagnosis_2[diagnosis_cell]
         part_code, part, warned_part = self._part_2[part_cell]

@@ -148,7 +148,7 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | InputR
     if not 2 <= value <= 120:
         return InputRefusal(
             "age",
-            f"age {value} is none: 0 is unknown, 2 to 120 are years, 201 to 223 are months + 200",
+            f"age {value} means nothing: 0 is unknown, 2 to 120 are years, 201 to 223 are months + 200",
             "correct the age",
         )
     if value > OLDEST_KEPT:

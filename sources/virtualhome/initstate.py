@@ -35,7 +35,7 @@ def read_initstate(text: str) -> InitState:
     """Parse a file of ``initstate``.
 
     Raises:
-        VirtualHomeError: It is none.
+        VirtualHomeError: It is something else.
     """
     warnings = ["the initstate begins with a byte order mark"] if text.startswith("\ufeff") else []
     try:

@@ -28,7 +28,7 @@ def read_program(text: str) -> Program:
     """Parse a file of ``withoutconds``, or of ``executable_programs``, which has the same layout.
 
     Raises:
-        VirtualHomeError: It is none.
+        VirtualHomeError: It is something else.
     """
     warnings = ["the program begins with a byte order mark"] if text.startswith("\ufeff") else []
     text = text.removeprefix("\ufeff")

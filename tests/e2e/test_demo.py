@@ -18,7 +18,7 @@ WITHOUT = ("hazardmill_version", "jail_profile")
 
 DIGESTS = {
     "records": "a8fb0a2aeb593a4bd25ed092fffdd2fb3305d8cf448bd88171749f0cb128c717",
-    "rejects": "0f123a5a5216d2f4d85c75547dcfbdeb30966a611b8cc89513a4757b6b632bd1",
+    "rejects": "0a7a38368334b75f1a9940768a6b9a70bb31444579790d58cfdf8729153de86d",
     "runs": "da687132b5d69f5dc158f2c4ff59a24f1ffda97613000c0c08b2a1e4994e0d57",
     "llm_calls": "db3a6e89d0f258ffd33f240b98190d421e83b49fab72587a1c3ba92ae1053960",
     "dangers": "9529c636688dd9e6e677e15ec77d7a8348c1b3b1b7609b226844f5cd9a17a355",

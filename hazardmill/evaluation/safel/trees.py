@@ -357,7 +357,7 @@ def _tree(value: Any, depth: int) -> Tree:  # noqa: ANN401  # any JSON
     """Return a JSON value as one expression.
 
     Raises:
-        TreeError: It is none.
+        TreeError: It is something else.
     """
     if depth > MAX_DEPTH:
         raise TreeError(f"nested more than {MAX_DEPTH} deep")
@@ -395,7 +395,7 @@ def _variables(value: Any) -> tuple[Tree, ...]:  # noqa: ANN401  # any JSON
     """Return the typed variables of a quantifier as words: ``?x - item``.
 
     Raises:
-        TreeError: They are none.
+        TreeError: They are something else.
     """
     if isinstance(value, str):
         return tuple(value.strip("()").split())

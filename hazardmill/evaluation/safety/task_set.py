@@ -258,5 +258,5 @@ def _part(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _text(value: object) -> str | None:
-    """Return a text; None if it is none, or has nothing but white space."""
+    """Return a text; None for anything else, and for white space alone."""
     return value.strip() if isinstance(value, str) and value.strip() else None

@@ -63,7 +63,7 @@ def class_at(value: object, place: str) -> str:
     """Return a value that must be the name of a class.
 
     Raises:
-        PlanningInputError: It is none.
+        PlanningInputError: It is something else.
     """  # noqa: DOC501  # the helper makes the error
     name = text_at(value, place)
     if name not in KINDS:
@@ -75,7 +75,7 @@ def text_at(value: object, place: str) -> str:
     """Return a value that must be a text.
 
     Raises:
-        PlanningInputError: It is none.
+        PlanningInputError: It is something else.
     """  # noqa: DOC501  # the helper makes the error
     if not isinstance(value, str):
         raise wrong_at(place, "it is not text", "write a text")

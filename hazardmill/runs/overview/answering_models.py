@@ -42,7 +42,7 @@ class AnsweringModel(FrozenModel):
 
 
 def describe_model(name: str) -> str:
-    """Return the name of a model, with the remark that the offline author is none."""
+    """Return the name of a model, with the remark that the offline author is not a model."""
     return f"{name} (rules, not a language model)" if name == OFFLINE_MODEL else name
 
 

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from hazardmill.errors import NoStore
+from hazardmill.errors import NoStore, StoreLocked
 from hazardmill.store.files.fsync_io import make_folder
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.locks import HeldLock, Lock, is_held
+from hazardmill.store.files.locks import HeldLock, Lock, exclusive, is_held
 from hazardmill.store.files.manifests import Manifests
-from hazardmill.store.folder.copy import CopyFolder, hold_source, hold_target
+from hazardmill.store.folder.copy import CopyFolder
 from hazardmill.store.maintenance.copy import Target
 from hazardmill.store.maintenance.findings import Finding
 from hazardmill.store.maintenance.verify import verify
@@ -70,12 +70,19 @@ class FolderStore:
         return verify(self.layout)
 
     def hold_source(self, stack: ExitStack) -> None:
-        """Keep compactions and rebuilds away while the store is copied.
+        """Keep compactions and rebuilds, which remove parts, away while the store is copied.
 
         Raises:
             StoreLocked: Another process compacts, rebuilds or copies the store.
         """
-        hold_source(self.layout, stack, self.address_text())
+        lock = Lock.acquire(self.layout.maintenance_lock)
+        if lock is None:
+            raise StoreLocked(
+                "another process is compacting, rebuilding or copying this store",
+                file=self.address_text(),
+                remedy="wait for it to end",
+            )
+        stack.callback(lock.release)
 
     def receive(self, stack: ExitStack) -> Target:
         """Return the folder as the target of a copy, locked until ``stack`` is closed.
@@ -84,5 +91,7 @@ class FolderStore:
             StoreLocked: Another process compacts, rebuilds or copies the store.
             StoreError: The disk refuses.
         """
-        hold_target(self.layout, stack, self.address_text())
+        make_folder(self.layout.root)
+        self.hold_source(stack)
+        stack.enter_context(exclusive(self.layout.commit_lock))
         return CopyFolder(self.layout, self.manifests)
