@@ -141,6 +141,21 @@ class Prefect:
 
         return until(look, f"the end of {run}")
 
+    def comes_to(self, run: str, kind: str) -> dict[str, Any]:
+        """The state of a run once it is of a type, also if an automation brings it there from another end."""
+        state: dict[str, Any] = {}
+
+        def look() -> bool:
+            state.update(self.flow_run(run)["state"])
+            return bool(state["type"] == kind)
+
+        try:
+            until(look, f"{run} to be {kind}")
+        except AssertionError as late:
+            late.add_note(f"it is {state['name']}: {state['message']}")
+            raise
+        return state
+
     def artifact(self, key: str) -> dict[str, Any]:
         """The latest artifact of a key, once there is one."""
         found = until(lambda: self.post("/artifacts/latest/filter", artifacts={"key": {"any_": [key]}}), key)
