@@ -42,7 +42,7 @@ LOCKED := $(INSTALL) --require-hashes --requirement
 
 # Two installs into one environment at once would not do.
 .NOTPARALLEL:
-.PHONY: demo test test-full validators lint types layers setup dev engines server worker deploy clean
+.PHONY: demo test test-full validators lint types layers docs setup dev engines server worker deploy clean
 
 demo: setup
 	$(BIN)/hazardmill demo --out $(OUT)
@@ -66,6 +66,12 @@ types: dev
 
 layers: dev
 	$(BIN)/lint-imports
+
+# The documentation as a site, in site/. A link that leads nowhere is an error.
+docs: export PYTHONPATH := $(VENV)/docs
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(VENV)/docs/.installed
+	$(BIN)/python -m mkdocs build --quiet
 
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED := $(PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED)
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD := $(PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD)
@@ -121,11 +127,11 @@ $(VENV)/cffconvert/.installed: tests/release/cffconvert.lock | setup
 	$(VENV)/cffconvert/bin/python $(LOCKED) $< --no-build-isolation
 	touch $@
 
-# A folder for PYTHONPATH: what else they need is in the environment.
-$(VENV)/deploy/.installed: requirements-deploy.lock | setup dev
-	rm -rf $(VENV)/deploy
-	$(BIN)/python $(LOCKED) $< --target $(VENV)/deploy
+# Folders for PYTHONPATH: what else they need is in the environment.
+$(VENV)/deploy/.installed $(VENV)/docs/.installed: $(VENV)/%/.installed: requirements-%.lock | setup dev
+	rm -rf $(VENV)/$*
+	$(BIN)/python $(LOCKED) $< --target $(VENV)/$*
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
