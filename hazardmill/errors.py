@@ -8,6 +8,7 @@
     │   ├── SourceError                a source's file or record
     │   ├── DocumentError              a task document
     │   ├── PlanningInputError         PDDL, sidecar or plan file
+    │   ├── PluginError                a plugin of an installed package
     │   ├── PromptError                a prompt template or its front matter
     │   └── SettingsError              settings file or environment
     ├── AuthoringError (ValueError)    a mistake in a task's Python code
@@ -173,6 +174,13 @@ class PlanningInputError(InputError):
     """A PDDL file, danger sidecar or plan file cannot be read.
 
     ``file`` and ``line`` point at the place where reading failed.
+    """
+
+
+class PluginError(InputError):
+    """A plugin cannot be used: it does not load, is not what it should be, or failed while it worked.
+
+    The message names its package and its entry point (``hazardmill.plugins``).
     """
 
 

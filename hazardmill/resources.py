@@ -66,3 +66,16 @@ def sources_folders() -> tuple[Path, ...]:
         if folder.resolve() not in [known.resolve() for known in folders]:
             folders.append(folder)
     return tuple(folders)
+
+
+def source_folders() -> dict[str, list[Path]]:
+    """Return the folders that have a ``source.py``, by name, in the order of ``sources_folders``.
+
+    Raises:
+        SettingsError: As ``sources_folders``.
+    """
+    found: dict[str, list[Path]] = {}
+    for home in sources_folders():
+        for module in sorted(home.glob("*/source.py")):
+            found.setdefault(module.parent.name, []).append(module.parent)
+    return found

@@ -275,6 +275,15 @@ class GenerationOptions(FrozenModel):
         Field(description="Profile of the jail that runs generated code."),
         RunOption(in_flows=False, group="Tasks and checks"),
     ] = "auto"
+    checks: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Checks of drafts that installed packages add, in the order in which they run.",
+            # Without any, the configuration of a run is the one that it always was.
+            exclude_if=lambda names: not names,
+        ),
+        RunOption("--check", "NAME", unset="none", group="Tasks and checks"),
+    ] = ()
     wave_size: Annotated[
         int | None,
         Field(ge=1, le=1000, description="Records per wave, which go through the stages and are committed together."),

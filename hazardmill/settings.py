@@ -42,7 +42,7 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        # The list of fallback models is split at commas instead of being JSON; that of authors is read below.
+        # Lists of models and checks are split at commas instead of being JSON; that of authors is read below.
         enable_decoding=False,
         yaml_file=SETTINGS_FILE,
         extra="forbid",
@@ -93,7 +93,7 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
         except ValueError as error:
             raise ValueError(f'write authors as a JSON list, such as [{{"name": "Doe, Jane"}}]: {error}') from error
 
-    @field_validator("fallback_models", mode="before")
+    @field_validator("fallback_models", "checks", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value

@@ -11,8 +11,10 @@ import click
 from hazardmill import __version__
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import HazardmillError, JailUnavailable
+from hazardmill.generation.checks.added import find_checks
 from hazardmill.generation.context import Prompts
-from hazardmill.ingest.sources import list_sources
+from hazardmill.ingest.sources import find_sources
+from hazardmill.llm.backends.plugin import find_backends
 from hazardmill.sandbox.jail import Jail
 
 _EXTRAS = {
@@ -44,6 +46,14 @@ def doctor(as_json: bool) -> None:
         prompts = "ok"
     except HazardmillError as error:
         prompts = str(error)
+    listing, backends, checks = find_sources(), find_backends(), find_checks()
+    plugins = [f"source {name} ({origin})" for name, origin in listing.origins.items()]
+    plugins += [
+        f"{plugin.kind} {name} ({plugin.origin})"
+        for search in (backends, checks)
+        for name, plugin in search.found.items()
+    ]
+    broken = [*map(str, listing.broken), *(str(each.error) for each in (*backends.broken, *checks.broken))]
     findings = {
         "hazardmill": __version__,
         "python": platform.python_version(),
@@ -52,7 +62,9 @@ def doctor(as_json: bool) -> None:
         "jail_holds": held,
         "jail": profile,
         "extras": extras,
-        "sources": [source.name for source in list_sources()],
+        "sources": [source.name for source in listing.sources],
+        "plugins": plugins,
+        "broken": broken,
         "prompts": prompts,
     }
     if as_json:

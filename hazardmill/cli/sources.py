@@ -19,7 +19,7 @@ from hazardmill.errors import RunStopped
 from hazardmill.ingest.fetch.catalogue import PublishedFile, choose, read_catalogue
 from hazardmill.ingest.fetch.fetch import FetchedFile
 from hazardmill.ingest.fetch.fetch import fetch as fetch_file
-from hazardmill.ingest.sources import Source, list_sources, load_source
+from hazardmill.ingest.sources import Source, find_sources, load_source
 
 _EVERY_S: Final = 3.0
 
@@ -27,12 +27,24 @@ _EVERY_S: Final = 3.0
 @click.command("list", epilog="Example: hazardmill sources list --json")
 @json_option
 def list_all(as_json: bool) -> None:
-    """List the sources, and which inputs are already here."""
-    found = list_sources()
+    """List the sources, and which inputs are already here.
+
+    A source that cannot be used is named on standard error, with what to do about it.
+    """
+    listing = find_sources()
+    found = listing.sources
+    for error in listing.broken:
+        click.echo(f"left out: {error}", err=True)
     if as_json:
         print_json(
             [
-                {"name": source.name, "title": source.title, "licence": source.licence, **_find_local_inputs(source)}
+                {
+                    "name": source.name,
+                    "title": source.title,
+                    "licence": source.licence,
+                    **_find_local_inputs(source),
+                    "package": listing.origins.get(source.name),
+                }
                 for source in found
             ]
         )

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hazardmill.errors import UsageError
 from hazardmill.llm.access import BackendName, LiveBackend, ModelAccess
+from hazardmill.llm.backends.plugin import plugin_backend_of
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
 
 
@@ -64,6 +65,7 @@ def configure_planner(model: str, **settings: Any) -> PlannerAccess:  # noqa: AN
         UsageError: The model is the offline author or recorded answers, which cannot plan.
         SettingsError: The address carries credentials, or litellm is not installed.
     """
-    access = PlannerAccess.model_validate({"model": model, **settings})
+    live = plugin_backend_of(model) or "litellm"
+    access = PlannerAccess.model_validate({"model": model, "backend": live, "replay_backend": live, **settings})
     access.check()
     return access

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import JsonValue
 
+from hazardmill.generation.execute import CHECKS, DraftCheck
 from hazardmill.generation.models import Models
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
@@ -46,18 +48,21 @@ class Prompts:
     """Asks for a script that does harm; None likewise."""
 
     @classmethod
-    def load(cls, author_format: AuthorFormat = "python", kind: ProductKind = "task") -> Prompts:
+    def load(
+        cls, author_format: AuthorFormat = "python", kind: ProductKind = "task", sources: Collection[str] = ()
+    ) -> Prompts:
         """Return the templates of the prompts folder, with the sources' guidance on reading their records.
 
         Args:
             author_format: Which of the author's templates to load.
             kind: What the run makes; scenarios have templates of their own for author and judge, dialogues for turns.
+            sources: The sources of the run, whose guidance is added if it comes from an installed package.
 
         Raises:
             PromptError: A file is missing or invalid.
         """
         of_tasks = cls(
-            extract=load_prompt("extract", "danger").with_guidance(load_guidance()),
+            extract=load_prompt("extract", "danger").with_guidance(load_guidance(sources)),
             author=load_prompt("author", _TEMPLATES[author_format]),
             feedback=load_prompt("author", "feedback"),
             judge=load_prompt("judge", "task"),
@@ -132,6 +137,8 @@ class StageContext:
     jail: Jail
     sample: int = 0
     options: GenerationOptions = field(default_factory=GenerationOptions)
+    checks: tuple[DraftCheck, ...] = field(default=CHECKS, compare=False)
+    """The checks of a draft's code, in order: hazardmill's own, then those of packages that the run names."""
     warmup: Warmup = field(default_factory=Warmup, compare=False)
     fallbacks: tuple[str, ...] = ()
     """Models to try, in order, if a stage's model cannot answer."""

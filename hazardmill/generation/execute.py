@@ -6,7 +6,7 @@ The code runs once, in the jail. Everything here reads the document that it emit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME
 from hazardmill.formalism.proofs.claim import Certificate, describe_witness
 from hazardmill.formalism.proofs.draft_proof import DraftProof
 from hazardmill.formalism.semantics.ground_size import SMALLER
-from hazardmill.records import Check
+from hazardmill.records import Check, Record
 from hazardmill.sandbox.check import CheckFailure, check_async
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
@@ -28,7 +28,7 @@ class Execution:
     """The result of executing a draft: its checks, and as much of the task as exists.
 
     Attributes:
-        checks: One check per entry of ``CHECKS``, in order; those not reached have ``passed`` null.
+        checks: One check per entry of ``CHECKS``, or of what was given instead; ``passed`` is null if not reached.
         document: The document; null if the code gave none.
         certificate: The proof of the document; null if the search did not finish.
         domain_pddl: The PDDL domain; null if there is no proof or PDDL cannot express the task.
@@ -62,6 +62,8 @@ class DraftEvidence:
     limit: int
     unavoidable: bool
     proof: DraftProof | None = None
+    record: Record | None = None
+    """The record that the draft was made from; None where a draft is executed without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,15 @@ class DraftCheck:
     """Reason codes of its failure, besides those of the claims that belong to it."""
 
 
-async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = False) -> Execution:
+async def execute(
+    code: str,
+    jail: Jail,
+    limit: int,
+    *,
+    unavoidable: bool = False,
+    checks: Sequence[DraftCheck] | None = None,
+    record: Record | None = None,
+) -> Execution:
     """Run a draft's code in the jail and prove the resulting document.
 
     Args:
@@ -87,14 +97,21 @@ async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = Fals
         jail: Where it runs.
         limit: Maximum number of expansions per search.
         unavoidable: Whether the danger was declared to be one that no plan avoids.
+        checks: The checks, in the order in which they run; by default ``CHECKS``.
+        record: The record that the draft was made from, which checks of packages look at.
 
     Returns:
         All checks, and as much of the task as exists; there is no document if the code gave none.
+
+    Raises:
+        PluginError: A check of an installed package failed to work.
     """
+    checks = CHECKS if checks is None else checks
     outcome = await check_async(code, jail)
+    evidence = DraftEvidence(outcome, limit, unavoidable, record=record)
     if isinstance(outcome, CheckFailure):
-        return _run_checks(DraftEvidence(outcome, limit, unavoidable))
-    return await asyncio.to_thread(prove, outcome, limit, unavoidable)
+        return _run_checks(evidence, checks)
+    return await asyncio.to_thread(_run_checks, evidence, checks)
 
 
 def prove(document: Document, limit: int, unavoidable: bool = False) -> Execution:
@@ -108,12 +125,12 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
     Returns:
         All checks, the document and, if the search finished, its proof; PDDL too where that can express the task.
     """
-    return _run_checks(DraftEvidence(document, limit, unavoidable))
+    return _run_checks(DraftEvidence(document, limit, unavoidable), CHECKS)
 
 
-def _run_checks(evidence: DraftEvidence) -> Execution:
+def _run_checks(evidence: DraftEvidence, wanted: Sequence[DraftCheck]) -> Execution:
     checks: list[Check] = []
-    for check in CHECKS:
+    for check in wanted:
         reached = all(earlier.passed for earlier in checks)
         checks.append(check.examine(check.name, evidence) if reached else Check(name=check.name, passed=None))
     document = evidence.outcome if isinstance(evidence.outcome, Document) else None
@@ -202,4 +219,4 @@ CHECKS: Final = (
     DraftCheck("certificate", _check_certificate),
     DraftCheck("pddl", _check_pddl, ("not_expressible",)),
 )
-"""The checks of a draft's code, in the order in which they run."""
+"""The checks of every draft's code, in the order in which they run (``draft_checks`` adds those of packages)."""

@@ -9,11 +9,11 @@ from typing import Any
 from hazardmill.errors import NotRecorded
 from hazardmill.formalism.document.document import Document
 from hazardmill.generation.author import AuthorResult, author
+from hazardmill.generation.checks.formalization import NAME as FORMALIZATION
+from hazardmill.generation.checks.formalization import formalization_check
 from hazardmill.generation.context import StageContext, add_costs, total_usd
-from hazardmill.generation.execute import CHECKS, Execution, execute
+from hazardmill.generation.execute import Execution, execute
 from hazardmill.generation.extract import ExtractResult, RejectedDanger, extract
-from hazardmill.generation.formalization import NAME as FORMALIZATION
-from hazardmill.generation.formalization import formalization_check
 from hazardmill.generation.judge import formalization_faults, judge
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer
@@ -205,18 +205,28 @@ async def check_draft(work: Refinement, context: StageContext) -> None:
 
     Args:
         work: The work on a record with a draft.
-        context: Client, prompts, models, jail and limits.
+        context: Client, prompts, models, jail, checks and limits.
+
+    Raises:
+        PluginError: A check of an installed package failed to work; the record stays pending.
     """
     assert work.authored is not None
     danger, _ = work.danger()
     checks = [work.authored.check]
     work.execution = None
     if work.authored.code is None:
-        checks += [Check(name=check.name, passed=None) for check in CHECKS]
+        checks += [Check(name=check.name, passed=None) for check in context.checks]
     else:
         unavoidable = danger.instantaneous_avoidability == "unavoidable"
         limit = context.options.search_limit
-        work.execution = await execute(work.authored.code, context.jail, limit, unavoidable=unavoidable)
+        work.execution = await execute(
+            work.authored.code,
+            context.jail,
+            limit,
+            unavoidable=unavoidable,
+            checks=context.checks,
+            record=work.record,
+        )
         checks += work.execution.checks
     formalized = Check(name=FORMALIZATION, passed=None)
     if work.execution is not None and work.execution.document is not None:

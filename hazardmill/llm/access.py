@@ -6,7 +6,7 @@ import importlib.util
 import re
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -14,8 +14,13 @@ from hazardmill.errors import ExtraMissing, SettingsError, UsageError
 from hazardmill.llm.ledger import Channel
 from hazardmill.run_options import AccessOptions, RunOption
 
-LiveBackend = Literal["offline", "recorded", "litellm"]
-BackendName = LiveBackend | Literal["replay"]
+LiveBackend = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""Name of who answers: ``litellm``, ``offline``, ``recorded``, or a backend of an installed package."""
+
+BackendName = LiveBackend
+"""The same, or ``replay``."""
+
+_WITHOUT_PROVIDER: Final = ("offline", "recorded", "replay")
 
 _BUDGET_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -60,6 +65,11 @@ class ModelAccess(AccessOptions):
     def all_models(self) -> tuple[str, ...]:
         """Every model that may be asked, without duplicates: primary models first, then fallbacks."""
         return tuple(dict.fromkeys([*self.primary_models, *self.fallback_models]))
+
+    @property
+    def asks_provider(self) -> bool:
+        """Whether requests are sent somewhere, so that limits on them are to be kept."""
+        return self.backend not in _WITHOUT_PROVIDER
 
     @property
     def paid_before(self) -> bool:

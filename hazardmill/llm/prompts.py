@@ -31,7 +31,7 @@ from __future__ import annotations
 import hashlib
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -43,8 +43,9 @@ from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from hazardmill.errors import PromptError
 from hazardmill.llm.requests import Message, Stage
+from hazardmill.plugins import find_plugins
 from hazardmill.records import FrozenModel, Text, content_hash
-from hazardmill.resources import prompts_folder, sources_folders
+from hazardmill.resources import prompts_folder, source_folders, sources_folders
 
 _FENCE: Final = "---"
 _MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
@@ -191,17 +192,29 @@ def load_prompt(
     return read_prompt((folder or prompts_folder()) / stage / f"{name}.md.j2")
 
 
-def load_guidance() -> dict[str, str]:
+def load_guidance(sources: Collection[str] = ()) -> dict[str, str]:
     """Load the ``guidance.md`` of every source: how to read its records.
+
+    Args:
+        sources: The sources that are worked on. The guidance of a source of an installed package is left out unless it
+            is one of them, so that installing a package does not change the prompts of runs on other sources.
 
     Returns:
         The guidance by the source's name. Sources without such a file are left out.
 
     Raises:
         PromptError: A file is not UTF-8 text of 1 to ``MAX_GUIDANCE`` characters.
+        PluginError: One of ``sources`` belongs to an installed package, and cannot be used.
     """
-    files = [path for home in sources_folders() for path in sorted(home.glob("*/guidance.md"))]
-    return {path.parent.name: _read_guidance(path) for path in files}
+    files = {path.parent.name: path for home in sources_folders() for path in sorted(home.glob("*/guidance.md"))}
+    folders = source_folders()
+    others = [name for name in sources if name not in folders]
+    search = find_plugins("source") if others else None
+    for name in others:
+        plugin = None if search is None else search.get(name)
+        if plugin is not None and (path := plugin.folder / "guidance.md").is_file():
+            files[name] = path
+    return {name: _read_guidance(path) for name, path in files.items()}
 
 
 def _read_guidance(path: Path) -> str:

@@ -9,6 +9,7 @@ from hazardmill.ingest.sources import load_source
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.hosts import is_loopback
 from hazardmill.llm.backends.litellm import LitellmBackend, load_litellm
+from hazardmill.llm.backends.plugin import open_plugin_backend
 from hazardmill.llm.batches.provider import BatchProvider
 from hazardmill.llm.limits.limiter import Limiter
 from hazardmill.llm.recordings import place_of
@@ -31,6 +32,7 @@ def open_backend(access: ModelAccess, store: Store) -> Backend:
     Raises:
         StoreError: There is no store at ``access.replay_store``.
         SettingsError: ``access.api_base`` is not an address, the provider of a model is unknown, or its key is not set.
+        InputError: The backend of an installed package is not there, or cannot be used.
     """
     backend = answering_backend(access)
     # Whoever answers the files of an exchange folder has the keys.
@@ -82,7 +84,7 @@ def open_limiter(access: ModelAccess) -> Limiter:
     in the last minute counts for the next. Call it in the event loop that asks.
     """
     limits = (access.concurrency, access.requests_per_minute, access.tokens_per_minute)
-    if access.backend != "litellm":
+    if not access.asks_provider:
         # No provider is asked, so there are no limits to keep.
         return Limiter(*limits)
     return Limiter.for_provider((access.api_base, access.all_models), *limits)
@@ -95,6 +97,8 @@ def answering_backend(access: ModelAccess) -> Backend:
 
     Raises:
         SettingsError: ``access.api_base`` is not an address.
+        UnknownName: No installed package has a backend of this name.
+        PluginError: It belongs to an installed package, and cannot be used.
     """
     name = access.replay_backend if access.backend == "replay" else access.backend
     if name == "offline":
@@ -105,9 +109,11 @@ def answering_backend(access: ModelAccess) -> Backend:
         from hazardmill.llm.backends.recorded import RecordedBackend
 
         return RecordedBackend(lambda source, kind: recording_of(source, access.recordings, kind))
-    return LitellmBackend(
-        api_base=access.api_base, timeout_s=access.attempt_timeout, max_answer_bytes=access.max_answer_bytes
-    )
+    if name == "litellm":
+        return LitellmBackend(
+            api_base=access.api_base, timeout_s=access.attempt_timeout, max_answer_bytes=access.max_answer_bytes
+        )
+    return open_plugin_backend(name, access)
 
 
 def recording_of(source: str, folder: Path | None, kind: ProductKind = "task") -> Path:

@@ -96,7 +96,7 @@ def open_shared_limits(store: Store, run_id: str, access: ModelAccess) -> Iterat
         StoreLocked: Another process keeps the limits as this run.
         StoreError: The file of the limits cannot be read or written.
     """
-    if access.budget_id is None or access.backend != "litellm" or store.is_in_bucket:
+    if access.budget_id is None or not access.asks_provider or store.is_in_bucket:
         # Without a provider there are no limits to keep.
         yield None
         return

@@ -89,8 +89,13 @@ class RunConfig(GenerationOptions, ModelAccess):
     @property
     def label(self) -> str:
         """Sources, shard and author's model, for display: ``neiss+bddl offline-author``, ``neiss 2/8 toy``."""
-        parts = ["+".join(dict.fromkeys(item.source for item in self.inputs)), self.shard, self.models.author]
+        parts = ["+".join(self.source_names), self.shard, self.models.author]
         return " ".join(part for part in parts if part)
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The sources of the inputs, without duplicates."""
+        return tuple(dict.fromkeys(item.source for item in self.inputs))
 
     @property
     def shard(self) -> str | None:
@@ -117,6 +122,11 @@ class RunConfig(GenerationOptions, ModelAccess):
         if self.kind == "task" and self.base is not None:
             raise UsageError(
                 "--base applies only to scenarios", remedy="add --kind mal or --kind sit, or leave out --base"
+            )
+        if self.kind != "task" and self.checks:
+            raise UsageError(
+                "checks of packages look at tasks, and this run makes none",
+                remedy="leave out --check, or the setting `checks`",
             )
         if self.kind != "task" and OFFLINE_MODEL in self.primary_models:
             raise UsageError(

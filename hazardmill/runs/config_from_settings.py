@@ -9,6 +9,7 @@ from typing import Any, Final
 from hazardmill.errors import UsageError
 from hazardmill.generation.models import Models
 from hazardmill.llm.access import LiveBackend
+from hazardmill.llm.backends.plugin import plugin_backend_of
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
 from hazardmill.resources import prompts_folder
 from hazardmill.run_options import deadline_for
@@ -59,12 +60,13 @@ def configure_run(
         [*models.model_dump().values(), *values.get("fallback_models", chosen.get("fallback_models", ()))]
     )
     address = values.pop("api_base", None)
-    if live != "litellm":
+    if live in _OURS.values():
         if address:
             raise no_server(models.author)
-        _drop_channel(chosen)
     else:
         address = address or settings.api_base
+    if live != "litellm":
+        _drop_channel(chosen)
     if replay is not None:
         _drop_channel(chosen)
     values = fit_deadline(values, chosen.get("deadline_s"))
@@ -128,15 +130,16 @@ def live_backend(models: Iterable[str]) -> LiveBackend:
     Raises:
         UsageError: No single backend can.
     """
-    named = set(models)
-    ours = sorted(named & _OURS.keys())
-    if ours and len(named) > 1:
+    named = dict.fromkeys(models)
+    backends = {model: _OURS.get(model) or plugin_backend_of(model) or "litellm" for model in named}
+    alone = sorted(model for model, backend in backends.items() if backend != "litellm")
+    if alone and (len(set(backends.values())) > 1 or (alone[0] in _OURS and len(named) > 1)):
         raise UsageError(
-            f"{ours[0]} cannot be mixed with other models",
+            f"{alone[0]} cannot be mixed with other models",
             remedy="name a model for each stage, with --model, --extract-model, --judge-model and --fallback-model, or "
             "with the settings of these names",
         )
-    return _OURS[ours[0]] if ours else "litellm"
+    return next(iter(backends.values()), "litellm")
 
 
 def no_server(model: str) -> UsageError:

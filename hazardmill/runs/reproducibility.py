@@ -1,8 +1,8 @@
 """Records what a run was started with, and finds what has changed since: a run is resumed only unchanged.
 
-Results depend on more than a run's configuration: on the prompt templates, the layers of the jail, and the version of
-hazardmill. All of this is stored with the run. If any of it has changed, resuming would mix two kinds of results under
-one name; a child run does not.
+Results depend on more than a run's configuration: on the prompt templates, the layers of the jail, the version of
+hazardmill, and those of plugins. All of this is stored with the run. If any of it has changed, resuming would mix two
+kinds of results under one name; a child run does not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hazardmill.errors import UsageError
+from hazardmill.generation.checks.added import load_checks
 from hazardmill.generation.context import Prompts
+from hazardmill.ingest.sources.discovery import package_of_source
+from hazardmill.llm.backends.plugin import OWN_BACKENDS, find_backends
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.records import FrozenModel
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
@@ -43,11 +46,13 @@ class ReproducibilityInfo(FrozenModel):
         version: Version of hazardmill.
         jail: Kind and layers of the jail.
         prompts: The templates, by stage and name (``extract/danger``).
+        plugins: Package and version of each plugin in use, by kind and name (``check/no_rugs``); None if there is none.
     """
 
     version: str
     jail: str | None = None
     prompts: dict[str, PromptUsed] | None = None
+    plugins: dict[str, str] | None = None
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -78,6 +83,23 @@ def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
     }
 
 
+def plugins_used(config: RunConfig) -> dict[str, str]:
+    """Return package and version of each plugin that a run uses, by kind and name (``check/no_rugs``).
+
+    Raises:
+        UnknownName: No installed package has a check that the run names.
+        PluginError: A plugin that the run names cannot be used.
+    """
+    live = config.replay_backend if config.backend == "replay" else config.backend
+    backend = None if live in OWN_BACKENDS else find_backends().get(live)
+    origins = {f"source/{name}": package_of_source(name) for name in config.source_names}
+    return {
+        **{place: origin for place, origin in origins.items() if origin is not None},
+        **({} if backend is None else {f"backend/{live}": backend.origin}),
+        **{f"check/{check.name}": plugin.origin for check, plugin in load_checks(config.checks)},
+    }
+
+
 def config_changes(old: RunConfig, new: RunConfig) -> list[ConfigChange]:
     """Return the settings that differ and alter results.
 
@@ -94,6 +116,8 @@ def reproducibility_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) 
         changes += _changes({"jail layers": old.jail}, {"jail layers": new.jail})
     if old.prompts is not None and new.prompts is not None:
         changes += _changes(_name_prompts(old.prompts), _name_prompts(new.prompts))
+    if old.plugins is not None and new.plugins is not None:
+        changes += _changes(_deciding(old.plugins), _deciding(new.plugins))
     return changes
 
 
@@ -131,6 +155,11 @@ def _settings(config: RunConfig) -> dict[str, str | None]:
 
 def _name_prompts(prompts: Mapping[str, PromptUsed]) -> dict[str, str | None]:
     return {f"prompt {name}": str(prompt) for name, prompt in prompts.items()}
+
+
+def _deciding(plugins: Mapping[str, str]) -> dict[str, str | None]:
+    """Without sources: what they read is kept with the run, and their guidance is among the prompts."""
+    return {place.replace("/", " "): origin for place, origin in plugins.items() if not place.startswith("source/")}
 
 
 def _changes(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> list[ConfigChange]:

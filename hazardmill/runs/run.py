@@ -30,6 +30,7 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.generation.checks.added import draft_checks
 from hazardmill.generation.context import ActingSettings, Prompts, ScenarioSettings, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
@@ -44,6 +45,7 @@ from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
 from hazardmill.runs.reproducibility import (
     ReproducibilityInfo,
     config_changes,
+    plugins_used,
     prompts_used,
     refusal,
     reproducibility_changes,
@@ -51,6 +53,7 @@ from hazardmill.runs.reproducibility import (
 from hazardmill.runs.resources import REAL, RunResources
 from hazardmill.runs.session import Session
 from hazardmill.runs.waves import wave_size
+from hazardmill.sandbox.jail import Jail
 from hazardmill.scenarios.reading import read_domain
 from hazardmill.store.run_ids import known_runs, new_run_id, unknown_run
 from hazardmill.store.store import Store
@@ -74,7 +77,7 @@ class Run:
         store: Where everything is written.
         run_id: Its name.
         config: What decides its result.
-        made: What else decided its results when it was started: version, prompts and jail.
+        made: What else decided its results when it was started: version, prompts, jail and plugins.
         parent_run_id: The run that this is a child of; None if it has no parent.
         resources: How it opens what it works with.
         content: Record id to the content hash it had when the run was started, in order; None where that is unknown.
@@ -134,6 +137,7 @@ class Run:
             SettingsError: The configuration cannot work: no key, or no price of a model for which a budget must be
                 kept.
             JailUnavailable: The jail cannot contain untrusted code here.
+            PluginError: What an installed package adds was asked for, and cannot be used.
             UsageError: A run of that id exists, or an input's ``where`` makes no sense for its source.
             StoreError: The store cannot be written.
         """
@@ -341,9 +345,7 @@ class Run:
         prompts = _prompts(config)
         check_budget(config, resources.prices())
         with resources.jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
-            self._refuse_changes(
-                ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts_used(prompts))
-            )
+            self._refuse_changes(_info(config, prompts, jail))
             backend = resources.backend(config, self.store)
             async with open_asking(
                 self.store, writer, backend, config, resources, on_retry=on_retry, wait=wait
@@ -358,6 +360,7 @@ class Run:
                     jail=jail,
                     sample=config.sample,
                     options=config,
+                    checks=draft_checks(config.checks),
                     warmup=Warmup(warm=self._warm()),
                     fallbacks=config.fallback_models,
                     scenarios=_scenario_settings(config),
@@ -423,7 +426,7 @@ class Run:
 
 def _prompts(config: RunConfig) -> Prompts:
     """Load the templates that a run of this configuration uses."""
-    return Prompts.load(config.author_format, config.kind)
+    return Prompts.load(config.author_format, config.kind, config.source_names)
 
 
 def _scenario_settings(config: RunConfig) -> ScenarioSettings | None:
@@ -450,6 +453,11 @@ def _check_models(store: Store, config: RunConfig, resources: RunResources) -> N
 
 def _made_now(config: RunConfig, resources: RunResources) -> ReproducibilityInfo:
     """What decides results here and now: opens prompts and jail once."""
-    prompts = prompts_used(_prompts(config))
+    prompts = _prompts(config)
     with resources.jail(profile=config.jail) as jail:
-        return ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts)
+        return _info(config, prompts, jail)
+
+
+def _info(config: RunConfig, prompts: Prompts, jail: Jail) -> ReproducibilityInfo:
+    plugins = plugins_used(config) or None
+    return ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts_used(prompts), plugins=plugins)

@@ -40,6 +40,7 @@ CASES: dict[str, tuple[list[str], str, str, Any, Any, Any]] = {
     "attempt_timeout": (["--attempt-timeout", "3"], "2.5", "1", 3.0, 2.5, 1.0),
     "max_answer_bytes": (["--max-answer-bytes", "3"], "2", "1", 3, 2, 1),
     "jail": (["--jail", "auto"], "minimal", "full", "auto", "minimal", "full"),
+    "checks": (["--check", "a", "--check", "b"], "c, d", "[e]", ("a", "b"), ("c", "d"), ("e",)),
     "wave_size": (["--wave-size", "3"], "2", "1", 3, 2, 1),
     "concurrency": (["--concurrency", "3"], "2", "1", 3, 2, 1),
     "cross_check": (["--cross-check", "0.3"], "0.2", "0.1", 0.3, 0.2, 0.1),

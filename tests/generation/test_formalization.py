@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hazardmill.formalism.document.document import Document
+from hazardmill.generation.checks.formalization import formalization_check
 from hazardmill.generation.context import Prompts
-from hazardmill.generation.formalization import formalization_check
 from hazardmill.generation.refine import render_feedback
 from hazardmill.records import Check
 

@@ -9,7 +9,7 @@ import pytest
 
 from hazardmill.errors import SourceError, UnknownName
 from hazardmill.ingest.ingest import ingest
-from hazardmill.ingest.sources import list_sources, load_source
+from hazardmill.ingest.sources import find_sources, list_sources, load_source
 from hazardmill.records import Record
 from hazardmill.resources import SOURCES_VARIABLE
 
@@ -80,10 +80,14 @@ def test_an_unknown_name_lists_the_known(home: Path) -> None:
         load_source("nope")
 
 
-def test_two_sources_of_one_name_are_refused(home: Path) -> None:
+def test_two_folders_of_one_name_are_refused_where_they_are_asked_for_and_named_elsewhere(home: Path) -> None:
     dropped_in(home, "neiss")
     with pytest.raises(SourceError, match="two sources are called 'neiss'"):
-        list_sources()
+        load_source("neiss")
+    listing = find_sources()
+    assert "neiss" not in [source.name for source in listing.sources] and len(listing.sources) >= 4
+    (error,) = listing.broken
+    assert "two sources are called 'neiss'" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +109,10 @@ def test_a_source_that_does_not_load_says_why(
     with pytest.raises(SourceError, match=re.escape(message)) as caught:
         load_source(name)
     assert caught.value.file == str(folder / "source.py")
+    # Nobody asked for it here, so that it stops nothing.
+    listing = find_sources()
+    assert "neiss" in [source.name for source in listing.sources]
+    assert [str(error) for error in listing.broken] == [str(caught.value)]
 
 
 def test_listing_sources_imports_nothing_heavy(project: Path) -> None:

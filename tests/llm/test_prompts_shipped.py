@@ -19,8 +19,8 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks, neutralize
 from hazardmill.formalism.proofs.cause_facts import NamedCauses
 from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.generation.checks.formalization import formalization_check
 from hazardmill.generation.context import Prompts
-from hazardmill.generation.formalization import formalization_check
 from hazardmill.generation.task_outline import Outline, document_of
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.prompts import MAX_GUIDANCE, PromptTemplate, load_guidance, load_prompt, read_prompt

@@ -89,10 +89,11 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
     ]
     live = live_backend([*models.values(), *values.get("fallback_models", config.fallback_models)])
     if live != "litellm":
-        if "api_base" in values:
+        if "api_base" in values and not config.model_copy(update={"backend": live}).asks_provider:
             raise no_server(author)
-        # How another model was reached.
-        values = {"batch": False, "exchange": None, **values, "api_base": None}
+        # How another model was reached; a package's backend that was asked before may have the address.
+        address = config.api_base if live == config.backend else None
+        values = {"batch": False, "exchange": None, "api_base": address, **values}
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
         values.setdefault("budget_id", None)

@@ -13,6 +13,8 @@ A ``source.py`` imports everything it needs from here (docs/adding-a-source.md).
 
 from __future__ import annotations
 
+from hazardmill.ingest.sources.discovery import SourceListing as SourceListing
+from hazardmill.ingest.sources.discovery import find_sources as find_sources
 from hazardmill.ingest.sources.discovery import list_sources as list_sources
 from hazardmill.ingest.sources.discovery import load_source as load_source
 from hazardmill.ingest.sources.files import InputFile as InputFile

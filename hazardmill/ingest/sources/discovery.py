@@ -1,4 +1,4 @@
-"""Finds sources: each is a folder with a ``source.py``; there is no registry."""
+"""Finds sources: folders with a ``source.py``, and those that installed packages add (``hazardmill.plugins``)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,58 @@ import hashlib
 import importlib
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from hazardmill.errors import SourceError
+from hazardmill.errors import InputError, SourceError
 from hazardmill.ingest.sources.source import Source
-from hazardmill.resources import SOURCES_VARIABLE, sources_folders
+from hazardmill.plugins import Plugin, PluginSearch, find_plugins
+from hazardmill.resources import SOURCES_VARIABLE, source_folders
 from hazardmill.text.suggestions import unknown_name
 
 
-def list_sources() -> tuple[Source, ...]:
-    """Return all sources, sorted by name.
+@dataclass(frozen=True)
+class SourceListing:
+    """All sources, and what is wrong with those that cannot be used.
 
-    They are in the ``sources`` folder of the installation and in the folders that ``HAZARDMILL_SOURCES`` names.
-
-    Raises:
-        SourceError: A source's module does not load, or two folders have the same name.
+    Attributes:
+        sources: The sources, sorted by name.
+        broken: Why each of the others cannot be used.
+        origins: Package and version of each source that an installed package adds, by name.
     """
-    return tuple(_load(folder) for _, folder in sorted(_source_folders().items()))
+
+    sources: tuple[Source, ...]
+    broken: tuple[InputError, ...]
+    origins: dict[str, str]
+
+
+def list_sources() -> tuple[Source, ...]:
+    """Return all sources that can be used, sorted by name.
+
+    They are in the ``sources`` folder of the installation, in the folders that ``HAZARDMILL_SOURCES`` names, and in
+    installed packages. Broken ones are left out; ``find_sources`` says what is wrong with them.
+    """
+    return find_sources().sources
+
+
+def find_sources() -> SourceListing:
+    """Return all sources, also of installed packages, and why others cannot be used."""
+    folders = source_folders()
+    search = _search(folders)
+    names = sorted({*folders, *search.found})
+    sources: list[Source] = []
+    broken: list[InputError] = []
+    origins: dict[str, str] = {}
+    for name in names:
+        try:
+            sources.append(_load_named(name, folders, search))
+        except InputError as error:
+            broken.append(error)
+        else:
+            if name not in folders:
+                origins[name] = search.found[name].origin
+    return SourceListing(tuple(sources), (*broken, *(each.error for each in search.broken)), origins)
 
 
 def load_source(name: str) -> Source:
@@ -35,37 +69,83 @@ def load_source(name: str) -> Source:
 
     Raises:
         UnknownName: There is no such source.
-        SourceError: Its module does not load.
-    """  # noqa: DOC501  # the helper makes an UnknownName
-    folders = _source_folders()
-    if name not in folders:
-        known = ", ".join(sorted(folders)) or "none"
-        raise unknown_name(
-            f"there is no source {name!r}",
-            name,
-            folders,
-            remedy=f"known sources: {known}; {SOURCES_VARIABLE} adds folders of your own",
-        )
-    return _load(folders[name])
+        SourceError: Its module does not load, or two folders have this name.
+        PluginError: It belongs to an installed package, and cannot be used.
+    """
+    folders = source_folders()
+    return _load_named(name, folders, _NO_PLUGINS if name in folders else _search(folders))
 
 
-def _source_folders() -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for home in sources_folders():
-        for module in sorted(home.glob("*/source.py")):
-            folder = module.parent
-            if folder.name in found:
-                raise SourceError(
-                    f"two sources are called {folder.name!r}: {found[folder.name]} and {folder}",
-                    file=str(module),
-                    remedy="rename one folder and the `name` in its source.py",
-                )
-            found[folder.name] = folder
-    return found
+def package_of_source(name: str) -> str | None:
+    """Return package and version that a source comes from; None if it is a folder of ours or of the user."""
+    folders = source_folders()
+    plugin = None if name in folders else _search(folders).found.get(name)
+    return None if plugin is None else plugin.origin
+
+
+_NO_PLUGINS = PluginSearch({})
+
+
+def _search(folders: dict[str, list[Path]]) -> PluginSearch:
+    # An installed package never displaces a folder: somebody may not even know that it was installed.
+    return find_plugins("source", {name: f"the source in {paths[0]}" for name, paths in folders.items()})
+
+
+def _load_named(name: str, folders: dict[str, list[Path]], search: PluginSearch) -> Source:
+    if name in folders:
+        first, *others = folders[name]
+        if others:
+            raise SourceError(
+                f"two sources are called {name!r}: {first} and {others[0]}",
+                file=str(others[0] / "source.py"),
+                remedy="rename one folder and the `name` in its source.py",
+            )
+        return load_folder(first)
+    plugin = search.get(name)
+    if plugin is not None:
+        return load_plugin_source(plugin)
+    known = ", ".join(sorted({*folders, *search.found})) or "none"
+    raise unknown_name(
+        f"there is no source {name!r}",
+        name,
+        [*folders, *search.found],
+        remedy=f"known sources: {known}; {SOURCES_VARIABLE} adds folders of your own, and packages add theirs",
+    )
+
+
+def load_plugin_source(plugin: Plugin) -> Source:
+    """Return the source that an installed package adds.
+
+    Args:
+        plugin: Its entry point.
+
+    Raises:
+        PluginError: It does not load, or is no source of this name in its own folder.
+    """
+    source = plugin.load()
+    if not isinstance(source, Source):
+        raise plugin.error(f"{type(source).__name__} is not an instance of a subclass of Source")
+    try:
+        name, folder, texts = source.name, source.folder, (source.licence, source.attribution, source.expects)
+    except AttributeError as error:
+        raise plugin.error(f"a class variable is missing: {error}") from error
+    if name != plugin.name or not all(isinstance(text, str) for text in texts):
+        raise plugin.error(f"its `name` is {name!r}, and its entry point is called {plugin.name!r}")
+    if folder.resolve() != plugin.folder.resolve():
+        raise plugin.error(f"its `folder` is {folder}, and its module is in {plugin.folder}")
+    return source
 
 
 @functools.cache
-def _load(folder: Path) -> Source:
+def load_folder(folder: Path) -> Source:
+    """Return the source in a folder.
+
+    Args:
+        folder: Has a ``source.py``, and the name of the source.
+
+    Raises:
+        SourceError: Its module does not load, or the folder cannot be a source.
+    """
     file = folder / "source.py"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", folder.name):
         raise SourceError(
@@ -81,7 +161,7 @@ def _load(folder: Path) -> Source:
     sys.modules[package] = root
     try:
         module = importlib.import_module(f"{package}.source")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SourceError(
             f"the source does not load: {type(error).__name__}: {error}",
             file=str(file),
