@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hazardmill.store.store import Store
 
 
-def open_store(path: Path | None, *, create: bool = False) -> Store:
+def open_store(path: str | os.PathLike[str] | None = None, *, create: bool = False) -> Store:
     """Return the store at a path, or that of the settings.
 
     Args:
@@ -24,6 +24,6 @@ def open_store(path: Path | None, *, create: bool = False) -> Store:
     from hazardmill.settings import load_settings
     from hazardmill.store.store import Store
 
-    place = path if path is not None else load_settings().store
+    place = os.fspath(path) if path is not None else load_settings().store
     # A command that fails before it writes leaves no empty store behind.
     return Store(place) if create else Store.open(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final
 
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.batches.provider import BatchProvider
@@ -52,5 +53,5 @@ class RunResources(ModelResources):
     jail: Callable[..., Jail] = Jail
 
 
-REAL = RunResources()
+REAL: Final[RunResources] = RunResources()
 """The real ones, as the configuration of a run or its access to models says."""

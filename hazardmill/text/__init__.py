@@ -1,1 +1,1 @@
-"""Parsing Python, writing large integers, commands and CSV, and making any text safe to print."""
+"""Parsing Python, writing large integers, commands, CSV and HTML for notebooks, and making any text safe to print."""

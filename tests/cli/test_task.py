@@ -378,7 +378,7 @@ def test_what_an_engine_says_is_never_called_proved(
     answer: PlanAnswer, text: str, hazardmill: Hazardmill, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "hazardmill.cli.task.solve.solve_task",
+        "hazardmill.formalism.search.planner_cascade.solve_task",
         lambda *_: TaskSolution(PlanAnswer("(b)", 1, True, None, "exact"), answer),
     )
     ended = hazardmill("task", "solve", folder)

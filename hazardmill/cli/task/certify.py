@@ -10,15 +10,14 @@ from pathlib import Path
 
 import click
 
+from hazardmill.api.task import Task
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import InputError
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import certify as prove
 from hazardmill.formalism.proofs.certificate import twin_json
 from hazardmill.formalism.proofs.claim import Certificate, describe_witness
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-from hazardmill.sandbox.proving import provers
-from hazardmill.task_access import find_task, is_imported, is_unavoidable
+from hazardmill.task_access import find_task, is_unavoidable
 from hazardmill.text.integers import integers_of_any_size
 from hazardmill.text.printable import printable
 
@@ -72,9 +71,8 @@ def certify(
     3 if TASK cannot be read.
     """
     document = find_task(name, store_path)
-    unavoidable = unavoidable or is_unavoidable(name, store_path)
-    imported = imported or is_imported(document)
-    certificate = provers().run(limit, prove, document, limit, unavoidable, imported)
+    task = Task(document, unavoidable=unavoidable or is_unavoidable(name, store_path))
+    certificate = task.certify(limit=limit, imported=imported or None)
     with integers_of_any_size():
         if out is not None:
             write_json(out, certificate.to_json())

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import click
 
+from hazardmill.api.task import Task
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-from hazardmill.formalism.search.exact import PartialSearch, attempt_to_solve
-from hazardmill.formalism.search.planner_cascade import CHOICES, Choice, PlanAnswer, solve_task
-from hazardmill.sandbox.proving import provers
+from hazardmill.formalism.search.planner_cascade import CHOICES, Choice, PlanAnswer
 from hazardmill.task_access import find_task
 from hazardmill.text.printable import printable
 
@@ -48,11 +46,7 @@ def solve(name: str, engine: Choice, limit: int, timeout: float, store_path: Pat
     TASK is a task folder, a task.json, or the id of a stored task. Exit code 1 if either plan is missing, because there
     is none, or because the search reached a limit or was too large to start; 3 if TASK cannot be read.
     """
-
-    def search(document: Document, limit: int, timeout_s: float | None) -> PartialSearch:
-        return provers().run(limit, attempt_to_solve, document, limit, timeout_s)
-
-    solved = solve_task(find_task(name, store_path), engine, limit, timeout, search)
+    solved = Task(find_task(name, store_path)).solve(engine=engine, limit=limit, timeout_s=timeout)
     if as_json:
         print_json(solved.to_json())
     else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import PlanReader
 from hazardmill.formalism.semantics.explain import ground_nnf, support, unmet_literals
 from hazardmill.formalism.semantics.safety_intention import Mode, Relaxation
@@ -63,6 +64,12 @@ class PlanVerdict:
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON values."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        # Imported here: the jail and judges of many plans never need it.
+        from hazardmill.formalism.semantics.verdict_page import verdict_html
+
+        return verdict_html(self)
 
 
 class PlanValidator:
@@ -202,15 +209,20 @@ class PlanValidator:
         return "it cannot be grounded"
 
 
-def verdict(system: System, text: str, mode: Mode = "transient") -> PlanVerdict:
+def verdict(task: Document | System, text: str, mode: Mode = "transient") -> PlanVerdict:
     """Return the verdict of one plan string; for many plans of one task keep a ``PlanValidator``.
 
     Args:
-        system: The task.
+        task: The task.
         text: The plan string.
         mode: As ``PlanValidator.verdict`` takes it.
 
     Raises:
-        SearchLimitReached: An action of the plan is too large to be ground.
+        TypeError: The task is neither a document nor a system.
+        SearchLimitReached: The task, or an action of the plan, is too large to be ground.
     """
-    return PlanValidator(system).verdict(text, mode)
+    if isinstance(task, Document):
+        task = System(task)
+    elif not isinstance(task, System):
+        raise TypeError(f"a verdict needs a Document or a System, not {type(task).__name__}")
+    return PlanValidator(task).verdict(text, mode)
