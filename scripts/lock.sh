@@ -12,7 +12,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 run=(--group build)
-for extra in llm prefect dask s3 review hub evaluation up; do run+=(--extra "$extra"); done
+for extra in mill llm prefect dask s3 review hub evaluation up; do run+=(--extra "$extra"); done
 dev=("${run[@]}" --group dev)
 deploy=("${dev[@]}" --group deploy)
 docs=("${dev[@]}" --group docs)

@@ -21,6 +21,7 @@ from hazardmill.evaluation.probes.answers import answers_to
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.score_file import score_plans, score_run
 from hazardmill.evaluation.summary import write_results_and_figures
+from hazardmill.extras import require_mill
 from hazardmill.generation.models import Models
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.recordings import PLACE
@@ -66,6 +67,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     planners are scored on it. The code that is run was written by a model, so without a working jail the command runs
     nothing and exits with code 1.
     """
+    require_mill("the demo")
     clock = _Clock()
     config, reviews = _find_recordings(cross_check)
     _refuse_without_jail()

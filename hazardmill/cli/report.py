@@ -10,6 +10,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option, write_lens
 from hazardmill.errors import InputError
+from hazardmill.extras import require_mill
 from hazardmill.report.folders import TASKS, write_task_folders
 from hazardmill.report.html import write_report
 from hazardmill.report.markdown import write_markdown
@@ -61,6 +62,7 @@ def report(
     as_json: bool,
 ) -> None:
     """Write report.html or report.md, one folder per accepted task, and the store's DuckDB file."""
+    require_mill("a report")
     store = open_store(store_path)
     known = [row["run_id"] for row in latest_states(store) if row["kind"] == "generate"]
     unknown = [run_id for run_id in runs if run_id not in known]

@@ -28,6 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
+from hazardmill.extras import require_mill
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,12 +190,14 @@ class Texts:
 
     Raises:
         InputError: The threshold is not between 0.7 and 1.
+        ExtraMissing: datasketch is not installed.
     """
 
     def __init__(self, threshold: float = THRESHOLD) -> None:
         if not THRESHOLD <= threshold <= 1:
             raise InputError(f"the threshold {threshold} is out of range", remedy=f"choose one from {THRESHOLD} to 1")
         # Imported here, as it loads numpy and scipy; by name, as it has no type information.
+        require_mill("the search for near-duplicates")
         datasketch: Any = import_module("datasketch")
         self._blank = datasketch.MinHash(num_perm=BANDS * ROWS, seed=SEED, scheme="affine32")
         self._threshold = threshold

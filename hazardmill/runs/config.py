@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field, field_validator
 
 from hazardmill.errors import UsageError
+from hazardmill.extras import require_mill
 from hazardmill.generation.models import Models
 from hazardmill.ingest.shards import Shard
 from hazardmill.llm.access import ModelAccess
@@ -106,9 +107,11 @@ class RunConfig(GenerationOptions, ModelAccess):
         """Refuse a configuration that can never work, or must never be written down.
 
         Raises:
-            SettingsError: ``api_base`` carries credentials, or litellm is needed and not installed.
+            SettingsError: ``api_base`` carries credentials.
+            ExtraMissing: A package that every run needs, or litellm if a model is asked, is not installed.
             UsageError: Settings do not go together.
         """
+        require_mill("a run")
         if self.structured and self.author_format != "document":
             raise UsageError(
                 "--structured needs a JSON schema, and only the author format `document` has one",

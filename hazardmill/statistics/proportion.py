@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from hazardmill.errors import ExtraMissing
 from hazardmill.statistics.estimate import LEVEL, JsonNames, Proportion
 
 Share = Annotated[
@@ -40,8 +41,14 @@ def wilson_interval(count: float, of: float, level: float = LEVEL) -> tuple[floa
 
     Returns:
         Lower and upper end, from 0 to 1; they differ, whatever the counts.
+
+    Raises:
+        ExtraMissing: statsmodels is not installed.
     """
-    from statsmodels.stats.proportion import proportion_confint
+    try:
+        from statsmodels.stats.proportion import proportion_confint
+    except ImportError as error:
+        raise ExtraMissing("an interval needs statsmodels, which is not installed", extra="mill") from error
 
     low, high = proportion_confint(count, of, alpha=1 - level, method="wilson")
     share = count / of

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 from xml.parsers import expat
 
+from hazardmill.extras import require_mill
 from hazardmill.ingest.sources import InputRefusal
 
 from .rows import Row
@@ -124,6 +125,7 @@ def find_sheet(path: Path) -> Sheet | InputRefusal:
             return InputRefusal("broken_workbook", f"{info.filename} is packed as no workbook's part is", _DOWNLOAD)
         if info.file_size > (limit := _limit(info.filename)):
             return _too_large(f"{info.filename} unpacks to {info.file_size} bytes, more than {limit}")
+    require_mill("a workbook")
     try:
         sheets = _sheets(path)
     # Any bytes may stand in these parts, and openpyxl promises nothing on what it raises over them.

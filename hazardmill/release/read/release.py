@@ -18,23 +18,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import ExtraMissing, HazardmillError, HubError, InputError, UnknownName, UsageError
 from hazardmill.files import file_stamp
-from hazardmill.household.task import HouseholdTask, parse_household_task
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
 from hazardmill.release.build.configs import BY_SA, BY_SA_MEANS, ID_OF, SPLITS, TASK_ID
 from hazardmill.release.hub.timeouts import give_up_on_silence
 from hazardmill.release.manifest import ReleaseManifest, read_manifest
 from hazardmill.release.read.integrity import REMEDY, damage
 from hazardmill.release.read.task import ReleasedTask
-from hazardmill.scenarios.scenario import Scenario
 from hazardmill.text.suggestions import unknown_name
+
+if TYPE_CHECKING:
+    from hazardmill.household.task import HouseholdTask
+    from hazardmill.scenarios.scenario import Scenario
 
 _BATCH: Final = 256
 """Rows per batch: the row of a task has some ten kilobytes of text."""
@@ -189,6 +190,9 @@ class Release:
         Raises:
             InputError: The file is damaged.
         """
+        # Imported here, as scenarios are: most readers want tasks, and this would take as long as all the rest.
+        from hazardmill.household.task import parse_household_task
+
         for split, config in self._places("household_tasks", None, False):
             for row in self._rows(config, split, ("task",)):
                 try:
@@ -231,10 +235,10 @@ class Release:
             with self._open(config, split) as file:
                 for group in range(file.num_row_groups):
                     # The column of ids is small; the other columns are read only of the row group with the item.
-                    ids = file.read_row_group(group, columns=[column]).column(column)
-                    place = pc.index(ids, item).as_py()
-                    if place >= 0:
-                        return file.read_row_group(group).slice(place, 1).to_pylist()[0], split, config
+                    # As a list, because pyarrow imports pandas, where it is installed, to compare with a value.
+                    ids = file.read_row_group(group, columns=[column]).column(column).to_pylist()
+                    if item in ids:
+                        return file.read_row_group(group).slice(ids.index(item), 1).to_pylist()[0], split, config
         return None
 
     def rows(
@@ -272,6 +276,8 @@ class Release:
             ) from error
 
     def _scenario(self, row: dict[str, Any], split: str, config: str) -> Scenario:
+        from hazardmill.scenarios.scenario import Scenario
+
         try:
             scenario = Scenario.from_json(json.loads(row["scenario"]))
             origin = {

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.errors import ExtraMissing
 from hazardmill.records import FrozenModel
 from hazardmill.reporting.table import Grid
 
@@ -154,9 +155,12 @@ def draw(
 
 def _draw_svg(name: str, title: str, alt: str, height: float, paint: Callable[[Axes], None], width: float) -> str:
     """Return the inline SVG of a figure; ``height`` and ``width`` are in inches."""
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Canvas
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure as Canvas
+    except ImportError as error:
+        raise ExtraMissing("a figure needs matplotlib, which is not installed", extra="mill") from error
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         # The reader's fonts draw the text. A glyph that is missing here only makes its width a guess.
