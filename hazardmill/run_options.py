@@ -6,7 +6,8 @@ Configurations (``RunConfig``, ``PlannerAccess``) inherit the fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -30,6 +31,14 @@ DEADLINE_S: Final = 600.0
 MAX_ANSWER_BYTES: Final = 4_000_000
 """Default of ``max_answer_bytes``."""
 
+
+ALL_MODELS: Final = "all"
+"""Key among given prices that stands for every model without a key of its own."""
+
+_PRICE: Final = re.compile(
+    r"(?:(?P<model>.+)=)?(?P<prices>(?:cached_in|in|out)=[^=,]+(?:,(?:cached_in|in|out)=[^=,]+)*)"
+)
+_PRICE_KEYS: Final = {"in": "input", "out": "output", "cached_in": "cached_input"}
 
 OptionGroup = Literal["Records", "Models", "Budget and limits", "Batches and exchange", "Tasks and checks"]
 """Heading under which the help of a command lists an option."""
@@ -100,6 +109,57 @@ def deadline_for(attempt_timeout: float, deadline_s: float = DEADLINE_S) -> floa
     return deadline_s if attempt_timeout <= deadline_s else 2 * attempt_timeout
 
 
+class GivenPrice(FrozenModel):
+    """What somebody says a model's tokens cost, in US dollars per million, in place of the price list.
+
+    Attributes:
+        input: Per prompt token.
+        output: Per token of the answer.
+        cached_input: Per prompt token that was read from the provider's cache; null if it costs as much as ``input``.
+    """
+
+    input: Annotated[float, Field(ge=0, allow_inf_nan=False, description="USD per million prompt tokens.")]
+    output: Annotated[float, Field(ge=0, allow_inf_nan=False, description="USD per million tokens of answers.")]
+    cached_input: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="USD per million prompt tokens from the provider's cache; null: as much as input.",
+        ),
+    ] = None
+
+
+def read_prices(texts: Iterable[str]) -> dict[str, GivenPrice]:
+    """Read prices as they are written on the command line: ``[MODEL=]in=USD,out=USD[,cached_in=USD]``.
+
+    Args:
+        texts: One price each, in USD per million tokens. A price without a model is that of all models.
+
+    Returns:
+        The prices by model, where ``ALL_MODELS`` stands for every other model.
+
+    Raises:
+        ValueError: A text is not a price.
+    """
+    found: dict[str, GivenPrice] = {}
+    for text in texts:
+        match = _PRICE.fullmatch(text)
+        pairs = [] if match is None else [pair.split("=") for pair in match["prices"].split(",")]
+        values = {_PRICE_KEYS[name]: value for name, value in pairs}
+        model = ALL_MODELS if match is None or match["model"] is None else match["model"]
+        try:
+            if len(values) < len(pairs) or model in found:
+                raise ValueError("said twice")
+            found[model] = GivenPrice.model_validate(values)
+        except ValueError:
+            raise ValueError(
+                f"{text!r} is not a price: write in=USD,out=USD or MODEL=in=USD,out=USD, once for each model, in USD "
+                "per million tokens, such as in=0.5,out=2"
+            ) from None
+    return found
+
+
 class ModelOptions(FrozenModel):
     """Which model each stage of a generation run asks."""
 
@@ -139,6 +199,21 @@ class AccessOptions(FrozenModel):
         Field(description="Address of an OpenAI-compatible server, without a key: keys belong in the environment."),
         RunOption(metavar="URL", unset="the provider's", group="Models"),
     ] = None
+    prices: Annotated[
+        dict[str, GivenPrice],
+        Field(
+            description="Prices of models in USD per million tokens, in place of the price list; a price without a "
+            "model is that of all models."
+        ),
+        RunOption(
+            "--price",
+            "[MODEL=]in=USD,out=USD",
+            unset="the price list; 0 for a model that it lacks at an address on this machine",
+            alters_result=False,
+            in_flows=False,
+            group="Budget and limits",
+        ),
+    ] = Field(default_factory=dict)
     budget_usd: Annotated[
         float | None,
         Field(gt=0, allow_inf_nan=False, description="The most a run may spend, over all its sessions, in USD."),

@@ -20,7 +20,7 @@ from pydantic_settings import (
 from hazardmill.authors import Author, Doi
 from hazardmill.errors import SettingsError
 from hazardmill.files import FileKind, kind_of
-from hazardmill.run_options import AccessOptions, GenerationOptions, ModelOptions, RunOption, deadline_for
+from hazardmill.run_options import AccessOptions, GenerationOptions, ModelOptions, RunOption, deadline_for, read_prices
 
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
@@ -97,6 +97,11 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("prices", mode="before")
+    @classmethod
+    def _read_prices(cls, value: object) -> object:
+        return read_prices(value.split()) if isinstance(value, str) else value
 
     @field_validator("budget_usd", mode="before")
     @classmethod

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from hazardmill.cli.options import FiniteRange, GroupedOption, grouped_option
 from hazardmill.errors import UsageError
-from hazardmill.run_options import RunOption, describe_default, run_options
+from hazardmill.run_options import GivenPrice, RunOption, describe_default, read_prices, run_options
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -96,6 +96,9 @@ def _option(name: str, field: FieldInfo, option: RunOption, defaults: bool, alia
         return make(*flags, name, type=click.Choice(option.choices or get_args(field.annotation)), help=words)
     if get_origin(field.annotation) is tuple:
         return make(flag, name, multiple=True, metavar=option.metavar, help=f"{words}  [may be repeated]")
+    if get_origin(field.annotation) is dict:
+        words = f"{words}  [may be repeated]"
+        return make(flag, name, multiple=True, callback=_read_prices, metavar=option.metavar, help=words)
     if kind is bool:
         return make(f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
     if name == "budget_usd":
@@ -120,6 +123,15 @@ def _number(kind: object, field: FieldInfo) -> click.ParamType[Any] | None:
     if kind is int:
         return click.IntRange(low, high)
     return FiniteRange(low if above is None else above, high, min_open=above is not None) if kind is float else None
+
+
+def _read_prices(
+    context: click.Context, option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, GivenPrice] | None:
+    try:
+        return read_prices(texts) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from error
 
 
 def _read_usd(context: click.Context, option: click.Parameter, text: str | None) -> float | None:

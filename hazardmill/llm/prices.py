@@ -22,8 +22,8 @@ _SENT_AS_PROMPT: Final = ("response_format", "tools", "functions")
 """Parameters that providers insert into the prompt and count as prompt tokens."""
 
 _PRICELESS: Final = (
-    "add its price there (input, cached_input and output are 0 for a model that costs nothing), "
-    "choose a model with a price, or run without a budget"
+    "give its price (--price in=0.5,out=2 in USD per million tokens, in=0,out=0 for a model that costs nothing), "
+    "choose a model that this list has, or run without a budget"
 )
 _PRICELESS_IN_BATCH: Final = (
     "send single requests (without --batch) if the provider has no batches; otherwise add its price there, as batch, "
@@ -126,6 +126,10 @@ class Prices:
                 )
             prices[price.model] = price
         return cls(prices)
+
+    def replace(self, prices: Iterable[Price]) -> Prices:
+        """Return these prices with others in place of those of the same models."""
+        return Prices({**self._prices, **{price.model: price for price in prices}})
 
     def __contains__(self, model: object) -> bool:
         return model in self._prices

@@ -14,6 +14,7 @@ from hazardmill.llm.batches.exchange.folder import format_begun
 from hazardmill.llm.batches.outbox import Outbox
 from hazardmill.llm.batches.rules import BatchRules
 from hazardmill.llm.batches.sent import has_open_batches
+from hazardmill.llm.charged_prices import charged_prices
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Channel, Ledger
 from hazardmill.llm.limits.budget import Budget
@@ -73,7 +74,7 @@ async def open_asking(
             another run or has another format.
         StoreError: The ledger, a shared budget or shared limits cannot be read or written.
     """  # what it opens raises them
-    run_id, prices = writer.run_id, resources.prices()
+    run_id, prices = writer.run_id, charged_prices(access, resources.prices())
     ledger = Ledger(store, writer, run_id)
     dispatch: BatchDispatch | None = None
     try:

@@ -15,6 +15,7 @@ from typing import Final
 
 from hazardmill.errors import SettingsError, StoreLocked
 from hazardmill.llm.access import ModelAccess
+from hazardmill.llm.charged_prices import charged_prices
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limits.budget import Budget
 from hazardmill.llm.limits.shared_budget import SharedBudgetFile
@@ -38,10 +39,15 @@ _BLINDLY: Final = 3.0
 def check_budget(access: ModelAccess, prices: Prices) -> None:
     """Refuse a budget that cannot be kept, before anything is sent.
 
+    Args:
+        access: How the run reaches its models, and its budget.
+        prices: The price list.
+
     Raises:
         SettingsError: The price of a model that may be asked is unknown.
     """
     if access.budget_usd is not None and not access.paid_before:
+        prices = charged_prices(access, prices)
         check_prices(access.primary_models, prices, batch=access.channel == "batch")
         # Fallbacks are asked the ordinary way.
         check_prices(access.fallback_models, prices)

@@ -219,7 +219,7 @@ LLM_CALLS = Table(
         _c(
             "usd",
             REAL,
-            "Cost by `prices.yaml`, replayed or not; null if usage or price is unknown.",
+            "Cost by the prices of its run, replayed or not; null if usage or price is unknown.",
             "USD",
             volatile=True,
         ),

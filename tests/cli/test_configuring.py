@@ -9,6 +9,7 @@ import pytest
 from hazardmill.cli.run.config import new_config, override_config
 from hazardmill.cli.run.options import generation_options
 from hazardmill.errors import UsageError
+from hazardmill.run_options import ALL_MODELS, GivenPrice
 from hazardmill.runs.config import RunConfig
 from hazardmill.settings import SETTINGS_FILE, Settings
 
@@ -28,6 +29,14 @@ CASES: dict[str, tuple[list[str], str, str, Any, Any, Any]] = {
     "kind": (["--kind", "task"], "sit", "mal", "task", "sit", "mal"),
     "author_format": (["--author-format", "python"], "document", "document", "python", "document", "document"),
     "structured": (["--no-structured"], "true", "yes", False, True, True),
+    "prices": (
+        ["--price", "in=1,out=2", "--price", "openai/gpt-4o=in=3,out=4,cached_in=1"],
+        "in=0,out=0 a=b=in=1,out=1",
+        "{all: {input: 5, output: 6.5}}",
+        {ALL_MODELS: GivenPrice(input=1, output=2), "openai/gpt-4o": GivenPrice(input=3, output=4, cached_input=1)},
+        {ALL_MODELS: GivenPrice(input=0, output=0), "a=b": GivenPrice(input=1, output=1)},
+        {ALL_MODELS: GivenPrice(input=5, output=6.5)},
+    ),
     "budget_usd": (["--budget-usd", "3"], "2", "1.5", 3.0, 2.0, 1.5),
     "budget_id": (["--budget-id", "a"], "b", "c", "a", "b", "c"),
     "batch": (["--no-batch"], "true", "false", False, True, False),

@@ -47,7 +47,7 @@ def test_an_unknown_price_leaves_the_tokens(estimate: Hazardmill) -> None:
     assert ended.json["total"]["usd"] is None and ended.json["stages"]["judge"]["usd"] is None
     assert ended.json["total"]["prompt_tokens"]["expected"] > 6 * 1_000
     told = estimate(*MODEL, "--judge-model", "openai/some-model")
-    assert "cost unknown: prices.yaml has no price of openai/some-model" in told.out
+    assert "cost unknown: no price is known of openai/some-model [give it with --price]" in told.out
 
 
 def test_both_ways_are_priced_and_timed_and_the_cheaper_one_is_named(estimate: Hazardmill) -> None:

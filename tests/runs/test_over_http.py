@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 
 from hazardmill.errors import BreakerOpen, BudgetReached, SettingsError
 from hazardmill.generation.models import Models
+from hazardmill.llm.charged_prices import ON_THIS_MACHINE
 from hazardmill.llm.client import Client
 from hazardmill.llm.limits.breaker import Breaker
 from hazardmill.report.cost import cost
+from hazardmill.run_options import GivenPrice
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimates.estimate import estimate
 from hazardmill.runs.resources import REAL, RunResources
@@ -117,18 +120,32 @@ def test_a_budget_is_never_overshot_and_a_larger_one_goes_on(
 
 
 def test_a_budget_for_a_model_without_a_price_is_refused_before_anything_is_taken_in(
-    tmp_path: Path, server: LlmServer, configured: Configured, store: Store
+    tmp_path: Path, configured: Configured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for fields in ({"model": UNPRICED}, {"fallback_models": (UNPRICED,)}):
-        with pytest.raises(SettingsError, match=f"the price of {UNPRICED} is unknown"):
-            started(Store(tmp_path / "new"), configured(server, budget_usd=1.0, **fields))
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    elsewhere = {"backend": "litellm", "api_base": "https://models.example.org/v1", "budget_usd": 1.0}
+    for model, fallbacks in ((UNPRICED, ()), (PRICED, (UNPRICED,))):
+        models = Models(extract=model, author=model, judge=model)
+        with pytest.raises(SettingsError, match=f"the price of {UNPRICED} is unknown") as caught:
+            started(Store(tmp_path / "new"), configured(None, models=models, fallback_models=fallbacks, **elsewhere))
+        assert "--price in=0.5,out=2" in (caught.value.remedy or "")
     assert not (tmp_path / "new").exists()
-    unlimited = started(store, configured(server, 1, model=UNPRICED))
-    worked(unlimited)
-    assert {row["usd"] for row in calls(store)} == {None}
-    # A completed run takes a budget no better: what it spent is unknown.
-    with pytest.raises(SettingsError, match="unknown"):
-        unlimited.resume(unlimited.config.model_copy(update={"budget_usd": 1.0}))
+
+
+def test_a_model_without_a_price_costs_nothing_on_this_machine_and_the_run_says_so(
+    store: Store, server: LlmServer, configured: Configured
+) -> None:
+    run = started(store, configured(server, 1, model=UNPRICED, budget_usd=1.0))
+    worked(run)
+    assert {(row["usd"], row["usd_upper"]) for row in calls(store)} == {(0.0, 0.0)}
+    for row in store.rows("runs"):
+        used = json.loads(row["config"])["prices_used"][UNPRICED]
+        assert (used["input"], used["output"], used["origin"]) == (0.0, 0.0, ON_THIS_MACHINE)
+    assert Run.load(store, "run").config == run.config
+    priced = run.config.model_copy(update={"prices": {UNPRICED: GivenPrice(input=1, output=1)}})
+    going_on = Run.load(store, "run").resume(priced)
+    going_on.finish("stopped")
+    assert Run.load(store, "run").config.prices == priced.prices
 
 
 def test_a_fallback_answers_for_a_model_that_is_not_there(

@@ -14,6 +14,8 @@ from rich.table import Table
 from hazardmill.cli.options import GroupedCommand, json_option, print_json, store_option
 from hazardmill.cli.run.config import new_config
 from hazardmill.cli.run.options import generation_options
+from hazardmill.llm.charged_prices import describe_charged
+from hazardmill.llm.prices import Prices
 from hazardmill.reporting.numbers import UNKNOWN, hours, plural, usd
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.estimates.assumptions import Range
@@ -76,8 +78,10 @@ def show_estimate(found: CostEstimate, config: RunConfig, *, as_json: bool) -> N
     Console().print(table)
     share = found.cached_share
     click.echo(f"input from the cache: {share.low:.0%}, {share.expected:.0%}, {share.high:.0%}")
+    for line in describe_charged(config, Prices.load()):
+        click.echo(line)
     if found.unknown_prices:
-        click.echo(f"cost unknown: prices.yaml has no price of {', '.join(found.unknown_prices)}")
+        click.echo(f"cost unknown: no price is known of {', '.join(found.unknown_prices)} [give it with --price]")
     for line in _ways(found, config.author_format if config.kind == "task" else None):
         click.echo(line)
     cost = found.total.batch_usd if config.channel == "batch" else found.total.usd

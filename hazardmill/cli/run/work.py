@@ -26,6 +26,7 @@ from hazardmill.errors import (
 )
 from hazardmill.formalism.search.engines.external import ENGINES, available
 from hazardmill.ingest.intake import Intake
+from hazardmill.llm.charged_prices import describe_charged
 from hazardmill.report.console import print_cost, print_funnel
 from hazardmill.report.cost import COST_TABLES, cost
 from hazardmill.report.summary import funnel_and_cost
@@ -238,6 +239,8 @@ def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: b
     """
     if not as_json:
         click.echo(f"{begins}; {describe_asked(run.config)}", err=True)
+        for line in describe_charged(run.config, run.resources.prices()):
+            click.echo(line, err=True)
         _show_losses(intakes)
     try:
         work_through(run, quiet=as_json, wait=wait)

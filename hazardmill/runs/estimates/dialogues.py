@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hazardmill.generation.acting.dialogue import Dialogue
 from hazardmill.generation.context import Prompts, stage_request
+from hazardmill.llm.charged_prices import charged_prices
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Request
@@ -55,7 +56,7 @@ def estimate_dialogues(
         HazardmillError: As starting the run would raise it; a missing key does not matter.
     """
     config.check()
-    prices = prices or Prices.load()
+    prices = charged_prices(config, prices or Prices.load())
     dialogues = [(record, Dialogue.of(record)) for record in records]
     templates = _templates(config, rewrites=dialogues[0][1].rewrites)
     model = config.models.author

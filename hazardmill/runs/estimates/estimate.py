@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hazardmill.generation.context import Prompts
+from hazardmill.llm.charged_prices import charged_prices
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import Stage
 from hazardmill.records import FrozenModel
@@ -93,7 +94,7 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
     """
     config.check()
     find_records(store, config)
-    prices = prices or Prices.load()
+    prices = charged_prices(config, prices or Prices.load())
     prompts, sizes = Prompts.load(config.author_format, config.kind, config.source_names), measure_sizes(store, config)
     known = store.query(
         lambda views: {
