@@ -48,28 +48,19 @@ def test_one_profile_has_no_deadline_and_no_check_of_speed(project: Path) -> Non
 
 
 @pytest.mark.full
-def test_the_seed_is_told_and_repeats_the_examples(project: Path, tmp_path: Path) -> None:
-    first, second = said(project, tmp_path), said(project, tmp_path)
+def test_the_seed_is_told_and_repeats_the_examples_and_patience_is_pytests_own_timeout(
+    project: Path, tmp_path: Path
+) -> None:
+    first, second = said(project, tmp_path), said(project, tmp_path, "--timeout", "1200")
     seed = re.search(r"repeat them with (--hypothesis-seed=\d+)", first)
     assert seed is not None and drawn(first) and drawn(first) != drawn(second)
-    # A worker draws by the seed that is told.
-    assert drawn(said(project, tmp_path, seed[1], "-n1")) == drawn(first)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("words", "variable", "told"),
-    [
-        ([], None, "timeout 30 120.0"),
-        (["--timeout", "1200"], None, "timeout 300.0 1200.0"),
-        (["-n1"], "60", "timeout 15.0 60.0"),
-        (["--timeout", "0"], None, "timeout 0.0 86400.0"),
-    ],
-)
-def test_patience_is_pytests_own_timeout(
-    project: Path, tmp_path: Path, words: list[str], variable: str | None, told: str
-) -> None:
-    assert told in said(project, tmp_path, *words, PYTEST_TIMEOUT=variable)
+    # A worker draws by the seed that is told, and knows the timeout.
+    worker = said(project, tmp_path, seed[1], "-n1", PYTEST_TIMEOUT="60")
+    assert drawn(worker) == drawn(first)
+    assert "timeout 30 120.0" in first
+    assert "timeout 300.0 1200.0" in second
+    assert "timeout 15.0 60.0" in worker
+    assert "timeout 0.0 86400.0" in said(project, tmp_path, "--timeout", "0")
 
 
 def said(project: Path, folder: Path, *words: str, **environment: str | None) -> str:
