@@ -1,11 +1,13 @@
 """Processes that write to a store, forked by one that has imported all they need: to import it takes half a second.
 
-``Children`` starts that one, which is this module run by itself with a socket as its standard input. A child is a real
+``Children`` starts that one, which is this module run by itself with a socket as its standard input and the names of
+further modules that its children need. A child is a real
 process: it is killed, and says what it says, as any other.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -13,7 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +66,25 @@ class Child:
 
 
 class Children:
-    """Starts children that run ``store.child_writer``."""
+    """Starts children that run ``store.child_writer``.
 
-    def __init__(self) -> None:
+    Args:
+        modules: What they need besides.
+    """
+
+    def __init__(self, *modules: str) -> None:
         self._socket, other = socket.socketpair()
         environment = {**os.environ, "PYTHONPATH": PATH}
-        self._server = subprocess.Popen([sys.executable, "-m", "store.children"], stdin=other, env=environment)
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "store.children", *modules], stdin=other, env=environment
+        )
         other.close()
 
-    def start(self, *words: object) -> Child:
+    def start(self, *words: object, environment: Mapping[str, str] | None = None) -> Child:
+        """Start a child with these words of a command, and with changes of the environment."""
         pipes = [os.pipe() for _ in range(3)]
-        socket.send_fds(self._socket, [json.dumps([str(word) for word in words]).encode()], [w for _, w in pipes])
+        order = [[str(word) for word in words], dict(environment or {})]
+        socket.send_fds(self._socket, [json.dumps(order).encode()], [w for _, w in pipes])
         for _, writes in pipes:
             os.close(writes)
         return Child(*(reads for reads, _ in pipes))
@@ -94,7 +104,9 @@ def serve(orders: socket.socket, run: Callable[..., int]) -> None:
         if os.fork() == 0:
             orders.close()
             os.open(os.devnull, os.O_RDONLY)
-            _watch(files, run, json.loads(order))
+            words, environment = json.loads(order)
+            os.environ.update(environment)
+            _watch(files, run, words)
         for each in files:
             os.close(each)
 
@@ -133,4 +145,6 @@ def _watch(files: list[int], run: Callable[..., int], words: list[Any]) -> None:
 if __name__ == "__main__":
     from store.child_writer import run
 
+    for each in sys.argv[1:]:
+        importlib.import_module(each)
     serve(socket.socket(fileno=0), run)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from hazardmill.store import Store
-from store.children import PATH
+from store.bucket_server import BucketServer
+from store.children import Child, Children
 from store.conftest import Machine
 from store.factories import call, outcome
 from store.test_bucket_store import names, objects, time_passes, write
@@ -22,14 +22,29 @@ pytestmark = pytest.mark.full
 POINTS = ["journal.synced", "part.staged", "part.renamed", "manifest.staged", "manifest.put", "manifest.renamed"]
 
 
-def start(address: str, cache: Path, *words: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "store.child_writer", address, *map(str, words)]
-    environment = {**os.environ, "PYTHONPATH": PATH, "HAZARDMILL_CACHE": str(cache)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+Start = Callable[..., Child]
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Children]:
+    children = Children("boto3", "hazardmill.store.bucket.objects")
+    yield children
+    children.stop()
+
+
+@pytest.fixture
+def start(children: Children, server: BucketServer) -> Start:
+    """Starts a process that writes to the store in the bucket, on the machine whose cache is given."""
+    of_the_bucket = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+    def begin(address: str, cache: Path, *words: object) -> Child:
+        return children.start(address, *words, environment={**of_the_bucket, "HAZARDMILL_CACHE": str(cache)})
+
+    return begin
 
 
 def test_processes_on_several_machines_write_at_once(
-    machine: Machine, address: str, store: Store, tmp_path: Path
+    machine: Machine, address: str, store: Store, start: Start, tmp_path: Path
 ) -> None:
     children = [start(address, tmp_path / name, name, 12, 2) for name in ("r1", "r2", "r3")]
     for child in children:
@@ -55,7 +70,9 @@ def test_processes_on_several_machines_write_at_once(
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("resumed", ["here", "there"])
-def test_a_worker_killed_at(machine: Machine, address: str, tmp_path: Path, point: str, resumed: str) -> None:
+def test_a_worker_killed_at(
+    machine: Machine, address: str, start: Start, tmp_path: Path, point: str, resumed: str
+) -> None:
     child = start(address, tmp_path / "here", "r1", 10, 3, point, 6 if point == "journal.synced" else 2)
     out, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
@@ -85,10 +102,9 @@ def test_a_worker_killed_at(machine: Machine, address: str, tmp_path: Path, poin
 
 
 def test_a_worker_killed_from_outside_resumes_at_once_on_its_machine(
-    machine: Machine, address: str, tmp_path: Path
+    machine: Machine, address: str, start: Start, tmp_path: Path
 ) -> None:
     with start(address, tmp_path / "here", "r1", 100_000, 5) as child:
-        assert child.stdout is not None
         heard = [child.stdout.readline().strip() for _ in range(12)]
         child.kill()
         rest = child.stdout.read().split()
