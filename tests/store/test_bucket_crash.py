@@ -16,10 +16,14 @@ from store.children import Child, Children
 from store.conftest import Machine
 from store.factories import call, outcome
 from store.test_bucket_store import names, objects, time_passes, write
+from tests.sizes import sized
 
 pytestmark = pytest.mark.full
 
 POINTS = ["journal.synced", "part.staged", "part.renamed", "manifest.staged", "manifest.put", "manifest.renamed"]
+RESUMED = ("here", "there")
+KILLS = [(point, where) for n, point in enumerate(POINTS) for where in sized(RESUMED[n % 2 : n % 2 + 1], RESUMED)]
+"""Point, and the machine that resumes: in turn, or each at the large size."""
 
 
 Start = Callable[..., Child]
@@ -68,8 +72,7 @@ def test_processes_on_several_machines_write_at_once(
     assert reader.digest() == store.digest()
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("resumed", ["here", "there"])
+@pytest.mark.parametrize(("point", "resumed"), KILLS)
 def test_a_worker_killed_at(
     machine: Machine, address: str, start: Start, tmp_path: Path, point: str, resumed: str
 ) -> None:
