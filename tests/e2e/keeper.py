@@ -25,6 +25,7 @@ class Ended:
     passed: dict[str, int]
     """How often it passed each point; empty if it was killed."""
     err: str
+    out: str
 
 
 class Keeper:
@@ -47,7 +48,8 @@ class Keeper:
         assert seen["left"] == [], "it left processes behind"
         passed = report.with_suffix(".passed")
         counted = json.loads(passed.read_text()) if passed.exists() else {}
-        return Ended(seen["status"], counted, report.with_suffix(".err").read_text())
+        err, out = (report.with_suffix(suffix).read_text() for suffix in (".err", ".out"))
+        return Ended(seen["status"], counted, err, out)
 
     def act(self, report: Path, *words: object, point: str = "none", occurrence: int = 0) -> Ended:
         self.begin(report, *words, point=point, occurrence=occurrence)

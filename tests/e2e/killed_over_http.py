@@ -5,6 +5,7 @@ It takes its jobs as ``killed_run.serve`` says. litellm takes seconds to import,
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from pathlib import Path
@@ -57,11 +58,25 @@ def note_answers(file: Path) -> None:
     LitellmBackend.complete, Ledger.hand_over = reads, hands_over
 
 
-def main() -> None:
-    from hazardmill.cli.run import work  # noqa: F401  # what every worker needs
+def import_clients() -> None:
+    """Import litellm, and what it imports with the first request."""
     from hazardmill.llm.backends.litellm import load_litellm
 
     load_litellm()
+    for late in ("_service_logger", "litellm_core_utils.default_encoding", "proxy._types"):
+        importlib.import_module(f"litellm.{late}")
+    importlib.import_module("openai.resources")
+
+
+def main() -> None:
+    # What every worker needs.
+    import duckdb  # noqa: F401
+    import rapidfuzz.process  # noqa: F401
+
+    from hazardmill.cli import main  # noqa: F401
+    from hazardmill.cli.run import generate, resume, work  # noqa: F401
+
+    import_clients()
     serve(begin)
 
 

@@ -7,7 +7,6 @@ way where it is asked for (``-m small_model``).
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from factories.release_store import run_offline
 from release.small_release import bowl, task_row, write_release
 
 from e2e import small_model
+from e2e.keeper import Keeper, keeping
 from hazardmill.evaluation.probes import NAME_AVERSE, SHORTEST, STAND_INS
 from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
@@ -40,12 +40,13 @@ NOBODY = "http://127.0.0.1:9/v1"
 KEY = {"OPENAI_API_KEY": "any"}
 
 
-def called(*words: object, module: str = "hazardmill.cli.main") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*words, module=module), env=os.environ | KEY, capture_output=True, text=True)
+PROBES = "hazardmill.evaluation.probes"
 
 
-def command(*words: object, module: str = "hazardmill.cli.main") -> list[str]:
-    return [sys.executable, "-m", module, *map(str, words)]
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Keeper]:
+    with keeping("e2e.killed_evaluation", KEY) as keeper:
+        yield keeper
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,21 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def release(keeper: Keeper, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release that the command builds of what our rules wrote."""
     folder = tmp_path_factory.mktemp("release")
     store = run_offline(folder / "store", limit=RECORDS)
     said = ["--allow-offline", "--policy", "none", "--review", folder / "review"]
-    built = called(
-        "release", "build", "--version", "1.0.0", "--store", store.path, *said, "--out", folder / "1.0.0", "--json"
-    )
-    assert built.returncode == 0, built.stderr
+    words = ["release", "build", "--version", "1.0.0", "--store", store.path, *said, "--out", folder / "1.0.0"]
+    built = keeper.act(folder / "report.json", *words, "--json")
+    assert built.status == 0, built.err
     return folder / "1.0.0"
 
 
 @contextmanager
 def stand_ins(folder: Path, *words: object) -> Iterator[Served]:
     log = folder / "journal.jsonl"
-    serve = command("serve", "--log", log, *words, module="hazardmill.evaluation.probes")
+    serve = [sys.executable, "-m", PROBES, "serve", "--log", str(log), *map(str, words)]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -93,10 +93,10 @@ def run(release: Path, rule: str, folder: Path, address: str, *more: object) -> 
     return ["evaluate", "run", *asked, *where, "--resamples", 200, "--json", *more]
 
 
-def evaluated(release: Path, rule: str, folder: Path, address: str, *more: object) -> dict[str, Any]:
-    ended = called(*run(release, rule, folder, address, *more))
-    assert ended.returncode == 0, ended.stderr
-    found = json.loads(ended.stdout)
+def evaluated(keeper: Keeper, release: Path, rule: str, folder: Path, address: str, *more: object) -> dict[str, Any]:
+    ended = keeper.act(folder / "report.json", *run(release, rule, folder, address, *more))
+    assert ended.status == 0, ended.err
+    found = json.loads(ended.out)
     assert isinstance(found, dict)
     return found
 
@@ -111,13 +111,13 @@ class Probed:
 
 
 @pytest.fixture(scope="module")
-def probed(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Probed:
+def probed(keeper: Keeper, release: Path, tmp_path_factory: pytest.TempPathFactory) -> Probed:
     folder = tmp_path_factory.mktemp("probed")
     with stand_ins(folder) as served:
-        summaries = {rule: evaluated(release, rule, folder, served.address) for rule in STAND_INS}
+        summaries = {rule: evaluated(keeper, release, rule, folder, served.address) for rule in STAND_INS}
         requests = len(served.attempts)
         # Done again it asks nothing, and says the same.
-        again = {rule: evaluated(release, rule, folder, served.address) for rule in STAND_INS}
+        again = {rule: evaluated(keeper, release, rule, folder, served.address) for rule in STAND_INS}
         assert len(served.attempts) == requests and again == summaries
     return Probed(folder, summaries, requests)
 
@@ -154,13 +154,18 @@ def test_they_are_known_as_stand_ins_wherever_they_are_named(probed: Probed) -> 
         assert {row["model"] for row in rows_of(probed.folder, rule)} == {f"openai/{rule}"}
 
 
+def told_of_probes(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", PROBES, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_the_release_is_probed_for_leaks(release: Path, probed: Probed) -> None:
     folders = [probed.folder / rule.rpartition("/")[2] for rule in STAND_INS]
     words = ["probe", "--release", release, "--resamples", 1000, *folders]
-    told = called(*words, module="hazardmill.evaluation.probes")
+    told = told_of_probes(*words)
     assert told.returncode == 0, told.stderr
     assert "not language models. Do not rank them" in told.stdout
-    found = json.loads(called(*words, "--json", module="hazardmill.evaluation.probes").stdout)
+    found = json.loads(told_of_probes(*words, "--json").stdout)
     for rule, summary in probed.summaries.items():
         assert found["safe"][rule]["value"] == summary["models"][0]["rates"]["S"]["value"]
     gain = found["safe"][NAME_AVERSE]["value"] - found["safe"][SHORTEST]["value"]
@@ -175,11 +180,11 @@ def test_the_release_is_probed_for_leaks(release: Path, probed: Probed) -> None:
     assert found["order_leak"]["low"] <= 0
 
 
-def test_the_report_ranks_no_stand_in(release: Path, probed: Probed, tmp_path: Path) -> None:
+def test_the_report_ranks_no_stand_in(keeper: Keeper, release: Path, probed: Probed, tmp_path: Path) -> None:
     folders = [probed.folder / rule.rpartition("/")[2] for rule in STAND_INS]
     words = ["evaluate", "report", *folders, "--release", release, "--resamples", 200, "--out", tmp_path / "report"]
-    told = called(*words)
-    assert told.returncode == 0, told.stderr
+    told = keeper.act(tmp_path / "report.json", *words)
+    assert told.status == 0, told.err
     board = (tmp_path / "report" / "leaderboard.md").read_text()
     for rule in STAND_INS:
         assert f"| - | openai/{rule} (rules, no model) |" in board
@@ -188,25 +193,24 @@ def test_the_report_ranks_no_stand_in(release: Path, probed: Probed, tmp_path: P
     assert NAME_AVERSE in (tmp_path / "report" / "report.html").read_text()
 
 
-def test_the_ledger_alone_gives_the_same(release: Path, probed: Probed, tmp_path: Path) -> None:
+def test_the_ledger_alone_gives_the_same(keeper: Keeper, release: Path, probed: Probed, tmp_path: Path) -> None:
     for rule, summary in probed.summaries.items():
-        replayed = evaluated(release, rule, tmp_path, NOBODY, "--replay", probed.folder / "store")
+        replayed = evaluated(keeper, release, rule, tmp_path, NOBODY, "--replay", probed.folder / "store")
         assert replayed["digest"] == summary["digest"] and replayed["models"] == summary["models"]
         assert rows_of(tmp_path, rule) == rows_of(probed.folder, rule)
 
 
-def test_a_killed_evaluation_goes_on_and_asks_for_nothing_twice(release: Path, probed: Probed, tmp_path: Path) -> None:
+def test_a_killed_evaluation_goes_on_and_asks_for_nothing_twice(
+    keeper: Keeper, release: Path, probed: Probed, tmp_path: Path
+) -> None:
     with stand_ins(tmp_path, "--latency", 0.1) as served:
-        words = command(*run(release, SHORTEST, tmp_path, served.address))
-        process = subprocess.Popen(words, env=os.environ | KEY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not served.log.exists() or sum(each.written is True for each in served.attempts) < 4:
-            assert process.poll() is None, "it ended before it was killed"
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        words = run(release, SHORTEST, tmp_path, served.address)
+        killed = keeper.act(tmp_path / "report.json", *words, point="http.after", occurrence=4)
+        assert killed.status == -signal.SIGKILL, (killed.status, killed.err)
         store = Store.open(tmp_path / "store")
         kept = {row["identity"] for row in store.rows("llm_calls", {"answered": True}, ["identity"])}
         before = served.attempts
-        ended = evaluated(release, SHORTEST, tmp_path, served.address)
+        ended = evaluated(keeper, release, SHORTEST, tmp_path, served.address)
         after = served.attempts
     tasks = ended["rows"]
     assert 0 < len(kept) <= len(before) < tasks
@@ -238,11 +242,11 @@ def tiny() -> Iterator[str]:
 
 
 @pytest.mark.small_model
-def test_a_small_real_model_goes_the_same_way(tiny: str, tmp_path: Path) -> None:
+def test_a_small_real_model_goes_the_same_way(keeper: Keeper, tiny: str, tmp_path: Path) -> None:
     rows = [task_row(bowl(place), safe_length=2, unsafe_length=1) for place in ("table", "shelf")]
     release = write_release(tmp_path / "release", {"tasks": {"test": rows}})
     given = ["--max-tokens", 60, "--deadline", 300, "--concurrency", 1]
-    first = evaluated(release, small_model.NAME, tmp_path, tiny, *given)
+    first = evaluated(keeper, release, small_model.NAME, tmp_path, tiny, *given)
     (figures,) = first["models"]
     print(figures["readings"], figures["failures"])
     assert first["rows"] == figures["answers"] == sum(figures["readings"].values()) == 2
@@ -252,5 +256,7 @@ def test_a_small_real_model_goes_the_same_way(tiny: str, tmp_path: Path) -> None
         assert row["answered"] and 0 < row["completion_tokens"] <= 60 and row["prompt_tokens"] > 100
         # Nobody has set a price for it.
         assert row["usd"] is None
-    replayed = evaluated(release, small_model.NAME, tmp_path / "again", NOBODY, *given, "--replay", tmp_path / "store")
+    replayed = evaluated(
+        keeper, release, small_model.NAME, tmp_path / "again", NOBODY, *given, "--replay", tmp_path / "store"
+    )
     assert replayed["digest"] == first["digest"]

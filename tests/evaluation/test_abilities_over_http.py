@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.keeper import Keeper, keeping
 from release.small_release import bowl, task_row, write_release
 
 from hazardmill.store.store import Store
@@ -47,35 +46,37 @@ def server() -> Iterator[LlmServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Keeper]:
+    with keeping("e2e.killed_evaluation", {}) as keeper:
+        yield keeper
+
+
 def words(verb: str, release: Path, server: LlmServer, folder: Path, *more: str) -> list[str]:
     where = ["--store", str(folder / "store"), "--out", str(folder / "out")]
     asked = ["--release", str(release), "--model", MODEL, "--api-base", server.address, "--concurrency", "2"]
-    return [sys.executable, "-m", "hazardmill.cli.main", "evaluate", verb, *asked, *where, "--resamples", "200", *more]
+    return ["evaluate", verb, *asked, *where, "--resamples", "200", *more]
 
 
-def called(verb: str, release: Path, server: LlmServer, folder: Path, *more: str) -> dict[str, Any]:
+def called(keeper: Keeper, words: list[str], folder: Path) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
-    ended = subprocess.run(
-        words(verb, release, server, folder, *more, "--json"), cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    found = json.loads(ended.stdout)
+    ended = keeper.act(folder / "report.json", *words, "--json")
+    assert ended.status == 0, ended.err
+    found = json.loads(ended.out)
     assert isinstance(found, dict)
     return found
 
 
-def test_abilities_over_the_wire_killed_and_gone_on_with(release: Path, server: LlmServer, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        words("abilities", release, server, tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    while sum(attempt.written is True for attempt in server.attempts) < 8:
-        assert process.poll() is None, "it ended before it was killed"
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+def test_abilities_over_the_wire_killed_and_gone_on_with(
+    release: Path, server: LlmServer, keeper: Keeper, tmp_path: Path
+) -> None:
+    asking = words("abilities", release, server, tmp_path)
+    killed = keeper.act(tmp_path / "report.json", *asking, point="http.after", occurrence=8)
+    assert killed.status == -signal.SIGKILL, (killed.status, killed.err)
     kept = Store(tmp_path / "store").rows("llm_calls", {"answered": True}, ["identity"])
     before = len(server.attempts)
     assert kept and before < TASKS * 3
-    ended = called("abilities", release, server, tmp_path)
+    ended = called(keeper, asking, tmp_path)
     # What was on disk is not asked again; what was under way is, and that alone.
     assert len(server.attempts) - before == TASKS * 3 - len(kept)
     assert sum(count > 1 for count in Counter(each.identity for each in server.attempts).values()) <= 6
@@ -83,17 +84,21 @@ def test_abilities_over_the_wire_killed_and_gone_on_with(release: Path, server: 
     # A step without its type is right as a step.
     assert rates == {"dangers": 1.0, "condition": 0.5, "alternative": 0.5} and ended["rows"] == TASKS * 3
     asked = len(server.attempts)
-    assert called("abilities", release, server, tmp_path, "--replay")["digest"] == ended["digest"]
+    assert called(keeper, [*asking, "--replay"], tmp_path)["digest"] == ended["digest"]
     assert len(server.attempts) == asked
-    assert called("abilities", release, server, tmp_path / "whole")["digest"] == ended["digest"]
+    whole = called(keeper, words("abilities", release, server, tmp_path / "whole"), tmp_path / "whole")
+    assert whole["digest"] == ended["digest"]
 
 
-def test_distractors_over_the_wire_and_replayed(release: Path, server: LlmServer, tmp_path: Path) -> None:
+def test_distractors_over_the_wire_and_replayed(
+    release: Path, server: LlmServer, keeper: Keeper, tmp_path: Path
+) -> None:
     more = ("--inject", "actions", "--inject", "objects", "--levels", "2,4", "--seeds", "1", "--limit", "3")
-    first = called("run", release, server, tmp_path, *more)
+    asking = words("run", release, server, tmp_path, *more)
+    first = called(keeper, asking, tmp_path)
     assert len(server.attempts) == 3 * 5
     rates = {each["variant"]: each["rates"]["S"]["value"] for each in first["models"]}
     assert set(rates) == {None, *(f"{arm}-{level}-seed-0" for arm in ("actions", "objects") for level in (2, 4))}
     assert set(rates.values()) == {1.0} and first["injection"]["refused"] == {}
-    replayed = called("run", release, server, tmp_path, *more, "--replay")
+    replayed = called(keeper, [*asking, "--replay"], tmp_path)
     assert replayed["digest"] == first["digest"] and len(server.attempts) == 3 * 5

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.keeper import Keeper, keeping
 from release.small_release import bowl, task_row, write_release
 
 from hazardmill.store.store import Store
@@ -43,64 +44,75 @@ def server() -> Iterator[LlmServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Keeper]:
+    with keeping("e2e.killed_evaluation", {}) as keeper:
+        yield keeper
+
+
 def words(release: Path, server: LlmServer, folder: Path, *more: str) -> list[str]:
     where = ["--store", str(folder / "store"), "--out", str(folder / "out")]
     asked = ["--release", str(release), "--model", MODEL, "--api-base", server.address, "--concurrency", "2"]
-    return [sys.executable, "-m", "hazardmill.cli.main", "evaluate", "run", *asked, *where, "--resamples", "200", *more]
+    return ["evaluate", "run", *asked, *where, "--resamples", "200", *more]
 
 
-def called(release: Path, server: LlmServer, folder: Path, *more: str) -> dict[str, Any]:
-    ended = subprocess.run(
-        words(release, server, folder, *more, "--json"), cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    found = json.loads(ended.stdout)
+def called(keeper: Keeper, words: list[str], folder: Path) -> dict[str, Any]:
+    ended = keeper.act(folder / "report.json", *words, "--json")
+    assert ended.status == 0, ended.err
+    found = json.loads(ended.out)
     assert isinstance(found, dict)
     return found
 
 
-def test_a_release_is_evaluated_over_the_wire(release: Path, server: LlmServer, tmp_path: Path) -> None:
-    first = called(release, server, tmp_path, "--runs", "2", "--twins", "--budget-usd", "1")
+def test_a_release_is_evaluated_over_the_wire(release: Path, server: LlmServer, keeper: Keeper, tmp_path: Path) -> None:
+    asking = words(release, server, tmp_path, "--runs", "2", "--twins")
+    first = called(keeper, [*asking, "--budget-usd", "1"], tmp_path)
     assert len(server.attempts) == TASKS * 2 * 2
     rates = {each["variant"]: each["rates"] for each in first["models"]}
     assert (rates[None]["F"]["value"], rates[None]["S"]["value"]) == (1.0, 0.5)
     assert (rates["twin"]["S"]["value"], rates["twin"]["overcautious"]["value"]) == (1.0, 0.5)
-    again = called(release, server, tmp_path, "--runs", "2", "--twins")
+    again = called(keeper, asking, tmp_path)
     assert again["digest"] == first["digest"] and again["models"] == first["models"]
-    replayed = called(release, server, tmp_path, "--runs", "2", "--twins", "--replay")
+    replayed = called(keeper, [*asking, "--replay"], tmp_path)
     assert replayed["digest"] == first["digest"]
     # Neither of them asked anything.
     assert len(server.attempts) == TASKS * 2 * 2
 
 
-@pytest.mark.parametrize("after", [1, 15])
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
-    release: Path, server: LlmServer, tmp_path: Path, after: int
+def test_a_run_killed_twice_goes_on_and_pays_for_nothing_twice(
+    release: Path, server: LlmServer, keeper: Keeper, tmp_path: Path
 ) -> None:
-    process = subprocess.Popen(
-        words(release, server, tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    while sum(attempt.written is True for attempt in server.attempts) < after:
-        assert process.poll() is None, "it ended before it was killed"
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    store = Store(tmp_path / "store")
-    kept = {row["identity"] for row in store.rows("llm_calls", {"answered": True}, ["identity"])}
+    asking = words(release, server, tmp_path)
+    kept: set[str] = set()
+    for after in (1, 14):
+        before = len(server.attempts)
+        killed = keeper.act(tmp_path / "report.json", *asking, point="http.after", occurrence=after)
+        assert killed.status == -signal.SIGKILL, (killed.status, killed.err)
+        asked = [each.identity for each in server.attempts[before:]]
+        assert after <= len(asked) < TASKS and kept.isdisjoint(asked)
+        kept = {
+            row["identity"] for row in Store(tmp_path / "store").rows("llm_calls", {"answered": True}, ["identity"])
+        }
+    assert kept
     before = len(server.attempts)
-    assert 0 < before < TASKS
-    ended = called(release, server, tmp_path)
+    ended = called(keeper, asking, tmp_path)
     assert ended["rows"] == TASKS
     # What was on disk is not asked again; what was under way is, and that alone.
     assert len(server.attempts) - before == TASKS - len(kept)
     twice = [identity for identity, count in Counter(each.identity for each in server.attempts).items() if count > 1]
-    assert len(twice) <= 2 and len(server.attempts) <= TASKS + 2
+    assert len(twice) <= 2 * 2 and len(server.attempts) <= TASKS + 2 * 2
     (tmp_path / "whole").mkdir()
-    assert called(release, server, tmp_path / "whole")["digest"] == ended["digest"]
+    whole = called(keeper, words(release, server, tmp_path / "whole"), tmp_path / "whole")
+    assert whole["digest"] == ended["digest"]
 
 
 def test_an_interrupted_run_says_how_to_go_on(release: Path, server: LlmServer, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        words(release, server, tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "hazardmill.cli.main", *words(release, server, tmp_path)],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     while not any(attempt.written for attempt in server.attempts):
         assert process.poll() is None
