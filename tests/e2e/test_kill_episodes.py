@@ -1,4 +1,4 @@
-"""Episodes over HTTP: killed at 10 points they go on to the same end, and no answer is paid for twice."""
+"""Episodes over HTTP: killed anywhere they go on to the same end, and no answer is paid for twice."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from hazardmill.evaluation.probes.episodes import COMPLIANT, EpisodeStandIns
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRequest, LlmServer
 from tests.household.small_tasks import FLUID, INJURY, write_small_tasks
+from tests.sizes import sized
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
@@ -27,15 +28,13 @@ REQUESTS = 2 * (8 + 9)
 
 POINTS = (
     ("http.before", 1),
-    ("http.before", 2),
     ("http.after", 1),
-    ("http.after", 2),
     ("llm.handed.before", 1),
     ("llm.ledger.before", 1),
     ("llm.ledger.after", 1),
-    ("llm.ledger.after", 2),
     ("journal.torn", 1),
     ("part.renamed", 1),
+    *sized((), (("http.before", 2), ("http.after", 2), ("llm.ledger.after", 2))),
 )
 """Point and which draw of a passing of it."""
 
@@ -76,7 +75,7 @@ def digest(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def keeper() -> Iterator[Keeper]:
-    with keeping("e2e.killed_over_http", {"OPENAI_API_KEY": KEY}) as keeper:
+    with keeping("e2e.killed_evaluation", {"OPENAI_API_KEY": KEY}) as keeper:
         yield keeper
 
 
