@@ -333,6 +333,11 @@ class GenerationOptions(FrozenModel):
             group="Tasks and checks",
         ),
     ] = None
+    prompts: Annotated[
+        Path | None,
+        Field(description="Folder of prompt templates, laid out as that of hazardmill."),
+        RunOption(metavar="FOLDER", unset="those that come with hazardmill", in_flows=False, group="Tasks and checks"),
+    ] = None
     author_format: Annotated[
         AuthorFormat,
         Field(
@@ -374,3 +379,27 @@ class GenerationOptions(FrozenModel):
         Field(ge=1, description="Maximum number of expansions of the search for a task's plans."),
         RunOption(group="Tasks and checks"),
     ] = DRAFT_LIMIT
+
+
+class RecordingOptions(FrozenModel):
+    """Where recorded answers are found."""
+
+    recordings: Annotated[
+        Path | None,
+        Field(description="Folder of the answers recorded for each source, for the model `recorded`."),
+        RunOption(metavar="FOLDER", unset="those that come with the sources", in_flows=False, group="Models"),
+    ] = None
+
+
+class SampleOptions(FrozenModel):
+    """Which draw of the answers a run takes."""
+
+    sample: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Any number; with one that has not been used before, every answer is requested from the model "
+            "again instead of being taken from the ledger.",
+        ),
+        RunOption(group="Models"),
+    ] = 0

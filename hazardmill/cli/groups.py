@@ -220,6 +220,10 @@ def review() -> None:
             "hazardmill.cli.run.estimate:estimate",
             "Estimate what `run generate` with these options will ask and cost.",
         ),
+        "export": (
+            "hazardmill.cli.run.export:export",
+            "Print the recipe of a run, to make it again with `run generate`.",
+        ),
         "generate": ("hazardmill.cli.run.generate:generate", "Turn records of one or more sources into tasks."),
         "list": (
             "hazardmill.cli.run.list:list_runs",
@@ -245,7 +249,7 @@ def review() -> None:
     epilog="Example: hazardmill run list",
 )
 def run() -> None:
-    """Generate tasks: estimate, preview, generate, resume, list, compare, record and recheck runs; list batches."""
+    """Generate tasks: estimate, preview, generate, resume, list, compare, export and recheck runs; list batches."""
 
 
 @click.group(

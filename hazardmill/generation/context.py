@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
@@ -49,7 +50,11 @@ class Prompts:
 
     @classmethod
     def load(
-        cls, author_format: AuthorFormat = "python", kind: ProductKind = "task", sources: Collection[str] = ()
+        cls,
+        author_format: AuthorFormat = "python",
+        kind: ProductKind = "task",
+        sources: Collection[str] = (),
+        folder: Path | None = None,
     ) -> Prompts:
         """Return the templates of the prompts folder, with the sources' guidance on reading their records.
 
@@ -57,30 +62,31 @@ class Prompts:
             author_format: Which of the author's templates to load.
             kind: What the run makes; scenarios have templates of their own for author and judge, dialogues for turns.
             sources: The sources of the run, whose guidance is added if it comes from an installed package.
+            folder: The prompts folder; by default the one of this installation.
 
         Raises:
             PromptError: A file is missing or invalid.
         """
         of_tasks = cls(
-            extract=load_prompt("extract", "danger").with_guidance(load_guidance(sources)),
-            author=load_prompt("author", _TEMPLATES[author_format]),
-            feedback=load_prompt("author", "feedback"),
-            judge=load_prompt("judge", "task"),
+            extract=load_prompt("extract", "danger", folder).with_guidance(load_guidance(sources)),
+            author=load_prompt("author", _TEMPLATES[author_format], folder),
+            feedback=load_prompt("author", "feedback", folder),
+            judge=load_prompt("judge", "task", folder),
         )
         if kind == "task":
             return of_tasks
         if kind == "hazard_task":
             return replace(
                 of_tasks,
-                author=load_prompt("acting", "turn"),
-                propose=load_prompt("acting", "propose"),
-                rewrite=load_prompt("pairs", "unsafe"),
+                author=load_prompt("acting", "turn", folder),
+                propose=load_prompt("acting", "propose", folder),
+                rewrite=load_prompt("pairs", "unsafe", folder),
             )
         return replace(
             of_tasks,
-            author=load_prompt("scenario", kind),
-            judge=load_prompt("scenario", "judge"),
-            classify=load_prompt("scenario", "classify"),
+            author=load_prompt("scenario", kind, folder),
+            judge=load_prompt("scenario", "judge", folder),
+            classify=load_prompt("scenario", "classify", folder),
         )
 
     @property

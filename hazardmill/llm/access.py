@@ -12,7 +12,7 @@ from pydantic import Field
 
 from hazardmill.errors import ExtraMissing, SettingsError, UsageError
 from hazardmill.llm.ledger import Channel
-from hazardmill.run_options import AccessOptions, RunOption
+from hazardmill.run_options import AccessOptions, RecordingOptions
 
 LiveBackend = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 """Name of who answers: ``litellm``, ``offline``, ``recorded``, or a backend of an installed package."""
@@ -28,7 +28,7 @@ _CREDENTIALS: Final = {"@": "user name or password", "?": "query", "#": "fragmen
 """Characters that an API address does not need and that introduce parts which may hold a key."""
 
 
-class ModelAccess(AccessOptions):
+class ModelAccess(AccessOptions, RecordingOptions):
     """Settings for reaching language models: backend, addresses, rate limits, deadlines and budget.
 
     Most of them are run options, declared once in ``AccessOptions``. Subclasses add the models they name: the
@@ -39,11 +39,6 @@ class ModelAccess(AccessOptions):
     """
 
     backend: Annotated[BackendName, Field(description="Who answers; replay does so from a ledger.")] = "offline"
-    recordings: Annotated[
-        Path | None,
-        Field(description="Folder of the answers recorded for each source, for the model `recorded`."),
-        RunOption(metavar="FOLDER", unset="those that come with the sources", in_flows=False, group="Models"),
-    ] = None
     replay_backend: Annotated[
         LiveBackend, Field(description="Whose answers the replay backend looks for in the ledger.")
     ] = "offline"

@@ -14,7 +14,7 @@ from hazardmill.ingest.shards import Shard
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import FrozenModel
-from hazardmill.run_options import GenerationOptions, RunOption, run_options
+from hazardmill.run_options import GenerationOptions, SampleOptions, run_options
 
 
 class RunInput(FrozenModel):
@@ -63,7 +63,7 @@ class ActingConfig(FrozenModel):
     map_text: str
 
 
-class RunConfig(GenerationOptions, ModelAccess):
+class RunConfig(SampleOptions, GenerationOptions, ModelAccess):
     """The configuration of a generation run: its inputs, its models, how they are reached, and its options."""
 
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]
@@ -72,15 +72,8 @@ class RunConfig(GenerationOptions, ModelAccess):
     """Text of the base domain of scenarios and hazard tasks, kept with the run; None for tasks."""
     acting: ActingConfig | None = None
     """Set for a run of dialogues."""
-    sample: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="Any number; with one that has not been used before, every answer is requested from the model "
-            "again instead of being taken from the ledger.",
-        ),
-        RunOption(group="Models"),
-    ] = 0
+    recipe: Path | None = None
+    """The recipe that the run was started from; None if there was none."""
 
     @property
     def primary_models(self) -> tuple[str, ...]:

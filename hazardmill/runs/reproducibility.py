@@ -24,9 +24,10 @@ from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 _HASH_SHOWN: Final = 12
 
 _SPECIAL: Final = frozenset(
-    {"inputs", "models", "fallback_models", "api_base", "replay_backend", "replay_store", "jail"}
+    {"inputs", "models", "fallback_models", "api_base", "replay_backend", "replay_store", "jail", "prompts", "recipe"}
 )
-"""Settings that are compared in another form than they are stored; of the jail, its layers are compared."""
+"""Settings that are compared in another form than they are stored, or not at all: of the jail its layers are compared,
+of the prompts their content, and of a recipe what it says."""
 
 
 class PromptUsed(FrozenModel):
@@ -137,6 +138,7 @@ def _settings(config: RunConfig) -> dict[str, str | None]:
     is_replay = config.backend == "replay"
     settings: dict[str, Any] = {
         **{name.replace("_", " "): value for name, value in plain.items()},
+        "sources": ", ".join(item.source for item in config.inputs),
         **{f"{stage} model": name for stage, name in config.models.model_dump().items()},
         "fallback models": ", ".join(config.fallback_models) or None,
         # Port and path are not part of a request's identity: a local server may come back at another.

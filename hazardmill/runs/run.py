@@ -150,7 +150,7 @@ class Run:
         if store.rows("runs", {"run_id": run_id}, ["run_id"]):
             raise UsageError(f"run {run_id} already exists", remedy="resume it, or choose another id")
         _check_models(store, config, resources)
-        made = _made_now(config, resources)
+        made = made_now(config, resources)
         inherited = parent.content if parent is not None and parent.config.inputs == config.inputs else None
         reads_inputs = inherited is None and not records
         if reads_inputs:
@@ -225,7 +225,7 @@ class Run:
         config.check()
         changes = [
             *config_changes(self.config, config),
-            *reproducibility_changes(self.made, _made_now(config, self.resources)),
+            *reproducibility_changes(self.made, made_now(config, self.resources)),
         ]
         if changes:
             raise refusal(self.run_id, changes)
@@ -257,7 +257,7 @@ class Run:
         config = config or self.config
         config.check()
         changed = config_changes(self.config, config) or reproducibility_changes(
-            self.made, _made_now(config, self.resources)
+            self.made, made_now(config, self.resources)
         )
         if not changed and not self.made.unknown:
             raise UsageError(
@@ -433,7 +433,7 @@ class Run:
 
 def _prompts(config: RunConfig) -> Prompts:
     """Load the templates that a run of this configuration uses."""
-    return Prompts.load(config.author_format, config.kind, config.source_names)
+    return Prompts.load(config.author_format, config.kind, config.source_names, config.prompts)
 
 
 def _scenario_settings(config: RunConfig) -> ScenarioSettings | None:
@@ -458,8 +458,17 @@ def _check_models(store: Store, config: RunConfig, resources: RunResources) -> N
     check_budget(config, resources.prices())
 
 
-def _made_now(config: RunConfig, resources: RunResources) -> ReproducibilityInfo:
-    """What decides results here and now: opens prompts and jail once."""
+def made_now(config: RunConfig, resources: RunResources = REAL) -> ReproducibilityInfo:
+    """Return what decides a run's results here and now, beside its configuration: opens prompts and jail once.
+
+    Args:
+        config: The configuration of the run.
+        resources: How it opens its jail.
+
+    Raises:
+        JailUnavailable: The jail cannot contain untrusted code here.
+        PromptError: A prompt is missing or invalid.
+    """  # what it opens raises them
     prompts = _prompts(config)
     with resources.jail(profile=config.jail) as jail:
         return _info(config, prompts, jail)

@@ -27,6 +27,7 @@ CASES: dict[str, tuple[list[str], str, str, Any, Any, Any]] = {
     ),
     "api_base": (["--api-base", "http://a"], "http://b", "http://c", "http://a", "http://b", "http://c"),
     "kind": (["--kind", "task"], "sit", "mal", "task", "sit", "mal"),
+    "prompts": (["--prompts", "/"], "/b", "/a", Path("/"), Path("/b"), Path("/a")),
     "author_format": (["--author-format", "python"], "document", "document", "python", "document", "document"),
     "structured": (["--no-structured"], "true", "yes", False, True, True),
     "prices": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hazardmill.cli.run_options import read_given, refuse_format_alone
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configure_run, fit_deadline, live_backend, no_server
+from hazardmill.runs.recipes.reading import absolute_path, read_recipe
+from hazardmill.runs.recipes.recipe import RecipeSource
 from hazardmill.settings import load_settings
 
 
@@ -23,7 +26,7 @@ def new_config(
     replay: str | None,
     given: dict[str, Any],
 ) -> RunConfig:
-    """Return the configuration of a new run: options first, then settings (docs/settings.md), then defaults.
+    """Return the configuration of a new run: options, then its recipe, settings (docs/settings.md), and defaults.
 
     Args:
         sources: Names of sources.
@@ -31,24 +34,52 @@ def new_config(
         wheres: ``[SOURCE:]NAME=VALUE``.
         limits: ``[SOURCE=]N``.
         replay: Store to answer from; empty for the run's own, None for no replay.
-        given: All other options by name; None or empty if not given.
+        given: All other options by name, and ``recipe``, the path of one; None or empty if not given.
 
     Raises:
-        click.UsageError, UsageError: Options do not go together.
+        UsageError: Options do not go together, or there is neither a source nor a recipe; some are click's.
+        InputError: The recipe cannot be read, or is wrong.
         SettingsError: The settings are wrong.
     """
     values = read_given(given)
-    shard = values.pop("shard", None)
-    names = tuple(dict.fromkeys(sources))
+    shard, path = values.pop("shard", None), values.pop("recipe", None)
+    if path is None and not sources:
+        raise click.UsageError("Missing option '--source', or the name of a recipe.")
+    recipe = None if path is None else read_recipe(path)
+    entries = _choose(sources, () if recipe is None else recipe.sources)
+    names = tuple(dict.fromkeys(each.source for each in entries))
     paths, most = read_named_values(inputs, names, "--input"), read_named_values(limits, names, "--limit")
     where = read_facts(wheres, names)
+    settings = load_settings()
+    if recipe is not None:
+        settings, shard = recipe.over(settings), shard or recipe.shard
+        values = {**recipe.answers, **values}
+        replay = recipe.replayed if replay is None else replay
+        # Absolute, as all paths of a recipe: the same command is the same run in any folder.
+        paths = {name: str(absolute_path(Path(text))) for name, text in paths.items()}
     items = [
-        RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
-        for name in names
+        RunInput(
+            source=each.source,
+            path=_path(paths.get(each.source)) or each.input,
+            limit=_limit(most.get(each.source)) or each.limit,
+            where={**each.where, **where[each.source]},
+            shard=shard,
+        )
+        for each in entries
     ]
-    config = configure_run(load_settings(), items, values, replay=replay)
+    config = configure_run(settings, items, values, replay=replay)
     refuse_format_alone(values.get("exchange_format"), config.exchange)
-    return config
+    return config if path is None else config.model_copy(update={"recipe": absolute_path(path)})
+
+
+def _choose(names: Sequence[str], entries: Sequence[RecipeSource]) -> list[RecipeSource]:
+    """Return the sources that options name, as the recipe has them; without options, all of the recipe."""
+    if not names:
+        return list(entries)
+    chosen: list[RecipeSource] = []
+    for name in dict.fromkeys(names):
+        chosen += [each for each in entries if each.source == name] or [RecipeSource(source=name)]
+    return chosen
 
 
 def refuse_scenarios(config: RunConfig) -> None:

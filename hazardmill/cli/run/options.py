@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import click
@@ -31,7 +32,11 @@ _LIMIT = grouped_option(
 
 _SELECTION = [
     grouped_option(
-        "Records", "--source", "sources", multiple=True, required=True, help="Name of a source; repeat for several."
+        "Records",
+        "--source",
+        "sources",
+        multiple=True,
+        help="Name of a source; repeat for several [default: all of the recipe].",
     ),
     grouped_option(
         "Records",
@@ -59,6 +64,9 @@ _SELECTION = [
 ]
 
 
+_RECIPE = click.argument("recipe", required=False, type=click.Path(path_type=Path))
+"""A file that holds what is worked on and how (docs/recipes.md)."""
+
 TOGETHER = ("batch", "exchange", "exchange_format", "batch_max_age")
 """The options that send requests together."""
 
@@ -75,12 +83,12 @@ def settings_options(function: Callable[P, R]) -> Callable[P, R]:
 
 def generation_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add the options that make the configuration of a new run."""
-    return apply([*_SELECTION, _LIMIT, *_settings(defaults=True), replay_option], function)
+    return apply([_RECIPE, *_SELECTION, _LIMIT, *_settings(defaults=True), replay_option], function)
 
 
 def preview_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add the options of a new run, except for the number of records and what makes it wait."""
-    return apply([*_SELECTION, *_settings(*TOGETHER, defaults=True), replay_option], function)
+    return apply([_RECIPE, *_SELECTION, *_settings(*TOGETHER, defaults=True), replay_option], function)
 
 
 def acting_options(function: Callable[P, R]) -> Callable[P, R]:

@@ -91,7 +91,7 @@ def estimate_dialogues(
 
 
 def _templates(config: RunConfig, *, rewrites: bool) -> dict[str, PromptTemplate]:
-    prompts = Prompts.load(config.author_format, config.kind, config.source_names)
+    prompts = Prompts.load(config.author_format, config.kind, config.source_names, config.prompts)
     assert prompts.propose is not None and prompts.rewrite is not None, "they come with the kind"
     found = {"turn": prompts.author, "propose": prompts.propose}
     return {**found, "rewrite": prompts.rewrite} if rewrites else found

@@ -95,7 +95,8 @@ def estimate(store: Store, config: RunConfig, prices: Prices | None = None) -> C
     config.check()
     find_records(store, config)
     prices = charged_prices(config, prices or Prices.load())
-    prompts, sizes = Prompts.load(config.author_format, config.kind, config.source_names), measure_sizes(store, config)
+    prompts = Prompts.load(config.author_format, config.kind, config.source_names, config.prompts)
+    sizes = measure_sizes(store, config)
     known = store.query(
         lambda views: {
             stage: measure_history(views, stage, model_of(config, stage), getattr(prompts, stage).hash)

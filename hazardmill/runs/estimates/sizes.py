@@ -43,7 +43,8 @@ def measure_sizes(store: Store, config: RunConfig) -> PromptSizes:
         config: The run.
     """
     sizes, seen = PromptSizes(), set[str]()
-    prompts, ledger = Prompts.load(config.author_format, config.kind, config.source_names), LedgerIndex.read(store)
+    prompts = Prompts.load(config.author_format, config.kind, config.source_names, config.prompts)
+    ledger = LedgerIndex.read(store)
     backend = answering_backend(config)
     before: dict[tuple[Stage, str], str] = {}
     for record in (record for item in config.inputs for record in records_of(store, item)):
