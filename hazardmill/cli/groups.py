@@ -255,23 +255,35 @@ def run() -> None:
 @click.group(
     cls=LazyGroup,
     addresses={
+        "check": (
+            "hazardmill.cli.sources.check:check",
+            "Check that a source does what every source must do.",
+        ),
         "fetch": (
-            "hazardmill.cli.sources:fetch",
+            "hazardmill.cli.sources.sources:fetch",
             "Download the files of a source, and check size and SHA-256.",
         ),
         "list": (
-            "hazardmill.cli.sources:list_all",
+            "hazardmill.cli.sources.sources:list_all",
             "List the sources, and which inputs are already here.",
         ),
+        "new": (
+            "hazardmill.cli.sources.new:new",
+            "Write a project with a source of your own, to be adapted.",
+        ),
+        "preview": (
+            "hazardmill.cli.sources.preview:preview",
+            "Show the first records of an input, and what is rejected.",
+        ),
         "show": (
-            "hazardmill.cli.sources:show",
+            "hazardmill.cli.sources.sources:show",
             "Show a source: licence, origin, facts for --where, and files.",
         ),
     },
     epilog="Example: hazardmill sources list",
 )
 def sources() -> None:
-    """List and describe the sources of records, and download their files."""
+    """List, describe, write and check the sources of records, and download their files."""
 
 
 @click.group(

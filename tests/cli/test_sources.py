@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.cli import sources as module
-from hazardmill.cli.sources import ByteProgress
+from hazardmill.cli.sources import sources as module
+from hazardmill.cli.sources.sources import ByteProgress
 from hazardmill.ingest.sources import list_sources
 from hazardmill.resources import SOURCES_VARIABLE
 
@@ -99,7 +99,8 @@ def test_list_names_every_source(hazardmill: Hazardmill, dishes: Path) -> None:
     listed = hazardmill("sources", "list", "--json").json
     assert [source["name"] for source in listed] == [source.name for source in list_sources()]
     assert {"neiss", "bddl", "dishes"} <= {source["name"] for source in listed}
-    assert {"name": "dishes", "title": "Dishes", "licence": "CC0-1.0", "sample": False, "installed": False} in listed
+    of_a_folder = {"name": "dishes", "title": "Dishes", "licence": "CC0-1.0", "package": None}
+    assert {**of_a_folder, "sample": False, "installed": False} in listed
     assert all(source["sample"] for source in listed if source["name"] != "dishes")
     lines = hazardmill("sources", "list").out.splitlines()
     assert [line.split()[0] for line in lines] == [source["name"] for source in listed]
