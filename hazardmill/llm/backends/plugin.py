@@ -77,7 +77,7 @@ def open_plugin_backend(name: str, access: ModelAccess) -> Backend:
 class PluginBackend:
     """The backend of an installed package, held to what ``Backend`` promises.
 
-    An error of the package's code that is none of ours would end the run as a bug of hazardmill; here it becomes a
+    An error that the package's code raises by mistake would end the run as a bug of hazardmill; here it becomes a
     ``ProviderError`` that names the package, and the run can be resumed.
 
     Args:
