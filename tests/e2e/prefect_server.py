@@ -33,7 +33,8 @@ def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE_S) 
         found = look()
         if found:
             return found
-        time.sleep(0.2)
+        # Most looks are requests, and a server that answers five of them a second is busy with little else.
+        time.sleep(0.5)
     raise AssertionError(f"waited {seconds} s for {what}")
 
 

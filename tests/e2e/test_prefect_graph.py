@@ -52,8 +52,10 @@ RUNNER: Final = Path(__file__).with_name("graph_run.py")
 REPORTS_A_YEAR: Final = 410_202
 """How many a full file of NEISS holds."""
 MANY: Final = 2_000
-LARGE: Final = {"works": sized(200, 300), "counts": MANY}
+LARGE: Final = {"works": sized(48, 300), "counts": MANY}
 """Flow run to its number of records."""
+WAVES: Final[dict[str, dict[str, int]]] = sized({"works": {"wave_size": 6}}, {})
+"""Flow run to what makes eight waves of so few records; of more, there are eight by default."""
 MOST_BOXES: Final = 170
 ARROWS_SHOWN: Final = 500
 """Above so many arrows, counted as the API counts them, the pages hide all."""
@@ -154,7 +156,7 @@ def flow_runs(prefect: Prefect, tmp_path_factory: pytest.TempPathFactory) -> dic
             **more,
         }
 
-    words = [word for run, limit in LARGE.items() for word in (run, given(run, limit))]
+    words = [word for run, limit in LARGE.items() for word in (run, given(run, limit, **WAVES.get(run, {})))]
     _execute(prefect, "flows", *words, "fails", given("fails", 4, wave_size=2))
     return {each["parameters"]["run_id"]: each["id"] for each in prefect.post("/flow_runs/filter")}
 
