@@ -257,7 +257,9 @@ def _begin(
             for name, path in _paths_of(sources).items()
         ]
         if run_id is not None and run_id in known_runs(store, "generate"):
-            return _resume(store, run_id, inputs, values)
+            if not inputs and any(said.values()):
+                raise UsageError("limit, where and shard belong to sources, and none is named", remedy="name them too")
+            return _resume(store, run_id, inputs, values, replay)
         if not inputs:
             raise UsageError("no source is named", remedy="name one, such as generate({'neiss': 'neiss2019.tsv'}, ...)")
         return Run.start(store, configure_run(load_settings(), inputs, values, replay=replay), run_id)[0]
@@ -275,8 +277,12 @@ def _paths_of(sources: Sources) -> dict[str, PathLike | None]:
     return dict.fromkeys([sources] if isinstance(sources, str) else sources)
 
 
-def _resume(store: Store, run_id: str, inputs: list[RunInput], values: Mapping[str, Any]) -> Run:
+def _resume(store: Store, run_id: str, inputs: list[RunInput], values: Mapping[str, Any], replay: str | None) -> Run:
     run = Run.load(store, run_id)
+    if replay is not None and Path(replay).absolute() != run.config.replay_store:
+        raise UsageError(
+            f"run {run_id} does not replay the store {replay}", remedy="leave out replay, or name another run_id"
+        )
     changed = fit_deadline(values, run.config.deadline_s)
     stages = {"author": "model", "extract": "extract_model", "judge": "judge_model"}
     models = {stage: changed.pop(name) for stage, name in stages.items() if name in changed}

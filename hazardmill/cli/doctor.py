@@ -11,7 +11,7 @@ import click
 
 from hazardmill import __version__
 from hazardmill.cli.options import json_option, print_json
-from hazardmill.errors import HazardmillError, JailUnavailable
+from hazardmill.errors import HazardmillError, JailUnavailable, PluginError
 from hazardmill.extras import EXTRAS, Extra
 from hazardmill.generation.checks.added import find_checks
 from hazardmill.generation.context import Prompts
@@ -42,12 +42,14 @@ def doctor(as_json: bool) -> None:
         prompts = str(error)
     listing, backends, checks = find_sources(), find_backends(), find_checks()
     plugins = [f"source {name} ({origin})" for name, origin in listing.origins.items()]
-    plugins += [
-        f"{plugin.kind} {name} ({plugin.origin})"
-        for search in (backends, checks)
-        for name, plugin in search.found.items()
-    ]
     broken = [*map(str, listing.broken), *(str(each.error) for each in (*backends.broken, *checks.broken))]
+    for plugin in (*backends.found.values(), *checks.found.values()):
+        try:
+            plugin.load()
+        except PluginError as error:
+            broken.append(str(error))
+        else:
+            plugins.append(f"{plugin.kind} {plugin.name} ({plugin.origin})")
     findings: dict[str, Any] = {
         "hazardmill": __version__,
         "python": platform.python_version(),

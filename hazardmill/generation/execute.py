@@ -106,26 +106,32 @@ async def execute(
     Raises:
         PluginError: A check of an installed package failed to work.
     """
-    checks = CHECKS if checks is None else checks
     outcome = await check_async(code, jail)
-    evidence = DraftEvidence(outcome, limit, unavoidable, record=record)
     if isinstance(outcome, CheckFailure):
-        return _run_checks(evidence, checks)
-    return await asyncio.to_thread(_run_checks, evidence, checks)
+        return _run_checks(DraftEvidence(outcome, limit, unavoidable, record=record), checks or CHECKS)
+    return await asyncio.to_thread(prove, outcome, limit, unavoidable, checks, record)
 
 
-def prove(document: Document, limit: int, unavoidable: bool = False) -> Execution:
+def prove(
+    document: Document,
+    limit: int,
+    unavoidable: bool = False,
+    checks: Sequence[DraftCheck] | None = None,
+    record: Record | None = None,
+) -> Execution:
     """Run the checks of a document. The search runs in a process that can be terminated (``sandbox.proving``).
 
     Args:
         document: The document that the code emitted.
         limit: Maximum number of expansions per search.
         unavoidable: Whether the danger was declared to be one that no plan avoids.
+        checks: As ``execute`` takes them.
+        record: As ``execute`` takes it.
 
     Returns:
         All checks, the document and, if the search finished, its proof; PDDL too where that can express the task.
     """
-    return _run_checks(DraftEvidence(document, limit, unavoidable), CHECKS)
+    return _run_checks(DraftEvidence(document, limit, unavoidable, record=record), checks or CHECKS)
 
 
 def _run_checks(evidence: DraftEvidence, wanted: Sequence[DraftCheck]) -> Execution:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from hazardmill.errors import AnswerPending, NotRecorded, ProviderError, RunStopped
+from hazardmill.errors import AnswerPending, NotRecorded, PluginError, ProviderError, RunStopped
 from hazardmill.generation.context import StageContext
 from hazardmill.generation.craft import WorkStage, craft_of
 from hazardmill.generation.priority_semaphore import PrioritySemaphore
@@ -144,7 +144,7 @@ class Wave:
         places: PrioritySemaphore,
     ) -> None:
         """Apply a stage to each of some records, in order and concurrently."""
-        stopped: list[ProviderError | RunStopped] = []
+        stopped: list[PluginError | ProviderError | RunStopped] = []
         failed: list[Exception] = []
 
         async def one(work: Refinement) -> None:
@@ -154,7 +154,7 @@ class Wave:
                 work.unrecorded = error
             except AnswerPending:
                 work.waits = True
-            except (ProviderError, RunStopped) as error:
+            except (PluginError, ProviderError, RunStopped) as error:
                 # Requests under way are paid for: they may end, so that the next session can use their answers.
                 stopped.append(error)
                 self._room.fail(self.number)

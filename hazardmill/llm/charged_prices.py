@@ -45,7 +45,7 @@ def prices_used(access: ModelAccess, listed: Prices) -> dict[str, dict[str, floa
         ``input``, ``cached_input``, ``output`` and ``origin`` by model. A model whose price is unknown is left out, and
             so is everything where no provider is asked.
     """
-    if access.backend != "litellm":
+    if not access.asks_provider:
         return {}
     prices = charged_prices(access, listed)
     return {
@@ -65,7 +65,7 @@ def describe_charged(access: ModelAccess, listed: Prices) -> list[str]:
     Returns:
         One sentence per model; none where no provider is asked.
     """
-    if access.backend != "litellm":
+    if not access.asks_provider:
         return []
     return [
         f"{price.model} costs nothing: its address is on this machine, and no list has a price [otherwise: --price]"

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from hazardmill import __version__
 from hazardmill.errors import (
     InputError,
+    PluginError,
     ProviderError,
     RunStopped,
     RunWaiting,
@@ -311,7 +312,7 @@ class Run:
         except StoreLocked:
             raise
         except BaseException as error:
-            resumable = ProviderError | RunStopped | SettingsError | asyncio.CancelledError
+            resumable = ProviderError | RunStopped | PluginError | SettingsError | asyncio.CancelledError
             failed = isinstance(error, Exception) and not isinstance(error, resumable)
             try:
                 self.finish("failed" if failed else "waiting" if isinstance(error, RunWaiting) else "stopped")

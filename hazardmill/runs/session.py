@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped, StoreError
+from hazardmill.errors import InputError, NotRecorded, PluginError, ProviderError, RunStopped, StoreError
 from hazardmill.generation.context import StageContext, add_costs
 from hazardmill.generation.extract import ExtractResult
 from hazardmill.generation.refine import RecordResult, Refinement
@@ -143,7 +143,7 @@ class Session:
                 if self.dispatch is not None:
                     await self.dispatch.finish()
                 await run_waves(stages, steps, self._room)
-        except (ProviderError, RunStopped) as error:
+        except (ProviderError, RunStopped, PluginError) as error:
             try:
                 await self._commit_finished()
             except StoreError as more:
@@ -291,7 +291,7 @@ class Session:
         # While the journal is empty, because everything in it is read again each time.
         await in_one_thread(self.ledger.refresh)
 
-    def _add_progress(self, error: ProviderError | RunStopped) -> None:
+    def _add_progress(self, error: PluginError | ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
         if self.budget is not None:
             left = f"{self.budget.reserved_usd:.4f} USD are reserved for requests under way; {left}"

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import Field
 
-from hazardmill.errors import ProviderError, RunStopped
+from hazardmill.errors import PluginError, ProviderError, RunStopped
 from hazardmill.generation.wave import Room
 from hazardmill.records import FrozenModel
 
@@ -111,7 +111,8 @@ async def run_waves(stages: WaveStages, waves: Sequence[WaveStep], room: Room, a
         at_once: The most waves under way.
 
     Raises:
-        ProviderError: No wave can ask any more; those before the first unfinished one were committed.
+        PluginError: A check of a package failed; waves before the first unfinished one were committed.
+        ProviderError: No wave can ask any more; likewise.
         RunStopped: Likewise.
         Exception: As raised by a stage of the first wave that failed, after all earlier waves were committed.
     """
@@ -135,7 +136,7 @@ async def run_waves(stages: WaveStages, waves: Sequence[WaveStep], room: Room, a
     try:
         for task in tasks:
             await task
-    except (ProviderError, RunStopped):
+    except (ProviderError, RunStopped, PluginError):
         # No wave asks any more, but requests under way are paid for, and may end.
         await asyncio.gather(*tasks, return_exceptions=True)
         raise

@@ -8,6 +8,7 @@ anything is unpacked.
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import re
 import struct
 import warnings
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Final
 from xml.parsers import expat
 
-from hazardmill.extras import require_mill
+from hazardmill.errors import ExtraMissing
 from hazardmill.ingest.sources import InputRefusal
 
 from .rows import Row
@@ -125,7 +126,8 @@ def find_sheet(path: Path) -> Sheet | InputRefusal:
             return InputRefusal("broken_workbook", f"{info.filename} is packed as no workbook's part is", _DOWNLOAD)
         if info.file_size > (limit := _limit(info.filename)):
             return _too_large(f"{info.filename} unpacks to {info.file_size} bytes, more than {limit}")
-    require_mill("a workbook")
+    if importlib.util.find_spec("openpyxl") is None:
+        raise ExtraMissing("a workbook needs openpyxl, which is not installed", extra="mill")
     try:
         sheets = _sheets(path)
     # Any bytes may stand in these parts, and openpyxl promises nothing on what it raises over them.

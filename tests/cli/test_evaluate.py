@@ -172,7 +172,7 @@ def test_the_verbs_of_the_group(hazardmill: Hazardmill) -> None:
         (("--model", "nobody-knows-it"), 3, "no provider"),
         (("--model", "openai/gpt-4o-mini"), 3, "OPENAI_API_KEY"),
         (("--model", "openai/x", "--api-base", "http://key@127.0.0.1:9/v1"), 3, "may be secret"),
-        (("--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--budget-usd", "1"), 3, "price"),
+        (("--model", "openai/x", "--api-base", "http://192.0.2.1:9/v1", "--budget-usd", "1"), 3, "price"),
         (("--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--replay"), 5, "the ledger holds no answer"),
     ],
 )

@@ -229,7 +229,7 @@ def test_prompts_of_ones_own_are_compared_by_their_content(recipe: Path, project
     assert copied.prompts == mine and config_changes(shipped, copied) == []
 
     def used(config: RunConfig) -> ReproducibilityInfo:
-        prompts = Prompts.load(config.author_format, config.kind, config.prompts)
+        prompts = Prompts.load(config.author_format, config.kind, folder=config.prompts)
         return ReproducibilityInfo(version="1", prompts=prompts_used(prompts))
 
     assert used(shipped) == used(copied)

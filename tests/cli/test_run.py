@@ -293,7 +293,7 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
         (("--deadline", "0"), 2, "--deadline"),
         (("--fallback-model", "openai/gpt-4o"), 2, "offline-author cannot be mixed"),
         (("--model", "gpt-nobody-knows", "--api-base", "http://127.0.0.1:9/v1"), 3, "no provider is known for model"),
-        (("--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--budget-usd", "1"), 3, "is unknown"),
+        (("--model", "openai/x", "--api-base", "http://192.0.2.1:9/v1", "--budget-usd", "1"), 3, "is unknown"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

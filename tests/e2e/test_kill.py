@@ -1,8 +1,8 @@
 """A run killed anywhere goes on to the same end: nothing committed is lost or doubled, nothing is paid for twice.
 
 The points lie in every stage of a run, and in every way of the store to the disk: the middle of a journal line, the
-rename of a part and of a manifest, a compaction. Which passing of each is fatal is drawn from a seed, and is in the
-name of its test. One run is killed at several points: resumed after each, it is killed at the next.
+rename of a part and of a manifest, a compaction. Which passing of each is fatal is drawn from a seed, and
+is in the name of its test.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from e2e.keeper import Ended, Keeper, keeping
-from hazardmill.errors import StoreError
 from hazardmill.runs.run import Run
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
@@ -31,20 +30,12 @@ SEED = 7
 RECORDS = {"neiss": 16, "bddl": 14}
 RUN = "run"
 
-BEGINNING = {"ingest.record.before": 30, "ingest.input.after": 2}
-"""Points that a run passes before its first wave, to how often it passes them at the least."""
-
-END = {"state.before": 1, "lens.rename.before": 1, "state.after": 1}
-"""The same of those that it passes after its last wave."""
-
 POINTS = {
+    "ingest.record.before": 30,
+    "ingest.input.after": 2,
     "extract.before": 30,
     "llm.answer.after": 100,
-    "llm.ledger.before": 100,
     "llm.ledger.after": 100,
-    "journal.torn": 60,
-    "journal.written": 60,
-    "journal.synced": 60,
     "author.after": 50,
     "execute.before": 50,
     "execute.jail.after": 49,
@@ -52,7 +43,9 @@ POINTS = {
     "judge.before": 25,
     "commit.before": 30,
     "commit.after": 30,
-    "roll.before": 7,
+    "journal.torn": 60,
+    "journal.written": 60,
+    "journal.synced": 60,
     "part.staged": 30,
     "part.renamed": 30,
     "part.rename.unsynced": 30,
@@ -60,45 +53,37 @@ POINTS = {
     "manifest.rename.unsynced": 7,
     "manifest.renamed": 7,
     "segment.removed": 7,
-    "roll.after": 7,
+    "roll.before": 7,
+    "state.before": 1,
+    "state.after": 1,
+    "lens.rename.before": 1,
 }
-"""The same of the other points, by how early a run passes them: several waves are under way, and ask before any is
-committed. Appends that wait together share a write."""
+"""Point of a run to how often the run below passes it at the least: appends that wait together share a write."""
 
-CHAINS = 4
-"""How many runs are killed. Each is killed so often that a seventh of what it does is left for each time."""
+COMPACTION = {
+    "compact.part.staged": 8,
+    "compact.part.renamed": 8,
+    "compact.manifest.staged": 1,
+    "compact.manifest.renamed": 1,
+    "compact.copy.renamed": 1,
+    "compact.part.removed": 16,
+    "compact.manifest.removed": 3,
+}
+"""The same of a compaction, of a run that was killed in its fourth wave; how much lies in parts by then depends on how
+fast its requests were answered, so that what is drawn above the real number is the last passing."""
 
-COMPACTION = (
-    {
-        "compact.part.staged": 4,
-        "compact.part.renamed": 4,
-        "compact.manifest.staged": 1,
-        "compact.manifest.renamed": 1,
-        "compact.part.removed": 8,
-    },
-    {"compact.copy.renamed": 1, "compact.manifest.removed": 1},
-)
-"""The same of compactions, one after the other, of a run that was killed in its fourth wave; how much lies in parts by
-then depends on how fast its requests were answered. What is left of one whose manifest was renamed is only to remove.
-"""
+RESUMPTION = {"part.staged": 3, "manifest.staged": 1, "manifest.renamed": 1, "commit.after": 3}
+"""The same of a resumption of that run."""
 
-Chain = list[tuple[str, int]]
-"""Points at which one run is killed, each with the number of its fatal passing since the run was resumed."""
+ASKING = {"llm.ledger.before": 3, "llm.ledger.after": 3, "commit.before": 3, "commit.after": 3, "roll.after": 1}
+"""The same of a resumption of a run that was killed before any of its waves was committed."""
 
 
-def chains(seed: int = SEED) -> list[Any]:
-    """Each point once, in as many chains: those of a beginning first, those of the end last."""
+def drawn(points: dict[str, int], seed: int = SEED) -> list[Any]:
+    """Each point with one of its passings."""
     draw = random.Random(seed)
-    points = draw.sample(list(POINTS), len(POINTS))
-    made: list[Chain] = [[] for _ in range(CHAINS)]
-    for chain, point in zip(made, BEGINNING, strict=False):
-        chain.append((point, draw.randint(1, BEGINNING[point])))
-    for number, chain in enumerate(made):
-        chosen = sorted(points[number::CHAINS], key=list(POINTS).index)
-        chain += [(point, draw.randint(1, POINTS[point] // 7)) for point in chosen]
-    for chain, point in zip(made, END, strict=False):
-        chain.append((point, 1))
-    return [pytest.param(chain, id="-".join(f"{point}.{number}" for point, number in chain)) for chain in made]
+    chosen = [(point, draw.randint(1, most)) for point, most in points.items()]
+    return [pytest.param(point, number, id=f"{point}-{number}") for point, number in chosen]
 
 
 @pytest.fixture(scope="module")
@@ -150,13 +135,11 @@ def on_disk(store: Store) -> dict[str, Counter[tuple[Any, ...]]]:
     return result
 
 
-def go_on(keeper: Keeper, folder: Path, project: Path, **fatal: Any) -> Ended:
+def go_on(keeper: Keeper, folder: Path, project: Path) -> None:
     """What somebody does after a kill: resume, or begin again where there is no run yet."""
-    try:
-        began = bool(Store.open(folder / "store").rows("runs", {"run_id": RUN}, ["run_id"]))
-    except StoreError:
-        began = False
-    return resume(keeper, folder, **fatal) if began else generate(keeper, folder, project, **fatal)
+    store = Store.open(folder / "store")
+    began = bool(store.rows("runs", {"run_id": RUN}, ["run_id"]))
+    done(resume(keeper, folder) if began else generate(keeper, folder, project))
 
 
 @dataclass(frozen=True)
@@ -187,6 +170,32 @@ def half(keeper: Keeper, project: Path, tmp_path_factory: pytest.TempPathFactory
     return folder
 
 
+@pytest.fixture
+def of_half(half: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of that store."""
+    subprocess.run(["cp", "-a", str(half / "store"), str(tmp_path / "store")], check=True)
+    yield tmp_path
+
+
+@pytest.fixture(scope="module")
+def passed_by_compaction(keeper: Keeper, half: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """Point to how often a compaction of that store passes it."""
+    folder = tmp_path_factory.mktemp("compacted")
+    subprocess.run(["cp", "-a", str(half / "store"), str(folder / "store")], check=True)
+    passed = done(act(keeper, folder, "compact", folder / "store")).passed
+    print(dict(sorted(passed.items())))
+    assert [point for point in COMPACTION if not passed.get(point)] == []
+    return passed
+
+
+@pytest.fixture
+def of_begun(keeper: Keeper, project: Path, tmp_path: Path) -> Path:
+    """A store in which a run was killed when some of its first requests were answered."""
+    killed(generate(keeper, tmp_path, project, point="llm.ledger.after", occurrence=6))
+    assert Store.open(tmp_path / "store").count("outcomes") == 0
+    return tmp_path
+
+
 def check(store: Store, before: Keys, whole: Whole) -> None:
     """All that was committed is there, once; all else is as in the run that nobody disturbed."""
     after = seen(store)
@@ -208,45 +217,68 @@ def only_left(store: Store) -> None:
 
 def test_every_point_is_passed_as_often_as_is_said(whole: Whole) -> None:
     print(dict(sorted(whole.passed.items())))
-    expected = BEGINNING | POINTS | END
-    assert {point: most for point, most in expected.items() if whole.passed.get(point, 0) < most} == {}
-    assert len(expected) >= 28
-    killed_at = [point for param in chains() for point, _ in param.values[0]]
-    assert sorted(killed_at) == sorted(expected)
+    assert {point: most for point, most in POINTS.items() if whole.passed.get(point, 0) < most} == {}
+    assert len(POINTS) >= 20
 
 
-@pytest.mark.parametrize("chain", chains())
-def test_a_run_killed_again_and_again_at(
-    chain: Chain, whole: Whole, keeper: Keeper, tmp_path: Path, project: Path
+@pytest.mark.parametrize(("point", "occurrence"), drawn(POINTS))
+def test_a_run_killed_at(
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, tmp_path: Path, project: Path
 ) -> None:
-    before: Keys = {name: set() for name in TABLES}
-    for point, occurrence in chain:
-        killed(go_on(keeper, tmp_path, project, point=point, occurrence=occurrence))
-        store = Store.open(tmp_path / "store")
-        first, before = before, seen(store)
-        print(
-            f"killed at {point} for time {occurrence}: "
-            f"{len(before['outcomes'])} records were done, {len(before['llm_calls'])} calls paid for"
-        )
-        assert all(keys <= before[name] for name, keys in first.items())
-        only_left(store)
-    done(go_on(keeper, tmp_path, project))
-    check(store, before, whole)
-
-
-@pytest.mark.parametrize("points", COMPACTION, ids="-".join)
-def test_a_compaction_killed_again_and_again_at(
-    points: dict[str, int], whole: Whole, keeper: Keeper, half: Path, tmp_path: Path, project: Path
-) -> None:
-    subprocess.run(["cp", "-a", str(half / "store"), str(tmp_path / "store")], check=True)
+    killed(generate(keeper, tmp_path, project, point=point, occurrence=occurrence))
     store = Store.open(tmp_path / "store")
     before = seen(store)
-    draw = random.Random(SEED)
-    for point, most in points.items():
-        killed(act(keeper, tmp_path, "compact", store.path, point=point, occurrence=draw.randint(1, most)))
-        assert seen(store) == before
-        only_left(store)
-    done(go_on(keeper, tmp_path, project))
+    print(
+        f"killed at {point}, passed {whole.passed[point]} times, for time {occurrence}: "
+        f"{len(before['outcomes'])} records were done, {len(before['llm_calls'])} calls paid for"
+    )
+    only_left(store)
+    go_on(keeper, tmp_path, project)
     check(store, before, whole)
-    done(act(keeper, tmp_path, "compact", store.path))
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(RESUMPTION))
+def test_a_resumption_killed_at(
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, of_half: Path, project: Path
+) -> None:
+    kill_resumption(keeper, of_half, project, whole, point, occurrence)
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(ASKING))
+def test_a_resumption_that_asks_killed_at(
+    point: str, occurrence: int, whole: Whole, keeper: Keeper, of_begun: Path, project: Path
+) -> None:
+    kill_resumption(keeper, of_begun, project, whole, point, occurrence)
+
+
+def kill_resumption(keeper: Keeper, folder: Path, project: Path, whole: Whole, point: str, occurrence: int) -> None:
+    store = Store.open(folder / "store")
+    first = seen(store)
+    killed(resume(keeper, folder, point=point, occurrence=occurrence))
+    before = seen(store)
+    assert all(keys <= before[name] for name, keys in first.items())
+    only_left(store)
+    go_on(keeper, folder, project)
+    check(store, before, whole)
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(COMPACTION))
+def test_a_compaction_killed_at(
+    point: str,
+    occurrence: int,
+    whole: Whole,
+    keeper: Keeper,
+    of_half: Path,
+    passed_by_compaction: dict[str, int],
+    project: Path,
+) -> None:
+    store = Store.open(of_half / "store")
+    before = seen(store)
+    occurrence = min(occurrence, passed_by_compaction[point])
+    killed(act(keeper, of_half, "compact", store.path, point=point, occurrence=occurrence))
+    assert seen(store) == before
+    only_left(store)
+    go_on(keeper, of_half, project)
+    check(store, before, whole)
+    done(act(keeper, of_half, "compact", store.path))
     check(store, before, whole)

@@ -37,9 +37,9 @@ def test_a_model_over_http_gives_the_same_tasks_and_is_labelled(server, project,
         ("openai/some-model", OFFLINE_MODEL, "127.0.0.1")
     }
     assert sum(row["prompt_tokens"] for row in calls) == server.totals.prompt_tokens
-    # A model without a price costs an unknown sum, not nothing.
-    assert {row["usd"] for row in calls} == {None}
-    assert json.loads(live.stdout)["cost"]["usd_per_task"] is None
+    # A model without a price costs nothing at an address on this machine.
+    assert {row["usd"] for row in calls} == {0.0}
+    assert json.loads(live.stdout)["cost"]["usd_per_task"] == 0.0
 
 
 def test_a_refused_key_stops_the_run_resumably_and_is_written_nowhere(server, project, tmp_path):

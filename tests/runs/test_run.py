@@ -177,7 +177,8 @@ def test_what_the_run_needs_is_opened_before_anything_is_written(
     with pytest.raises(JailUnavailable):
         Run.start(store, config(notes), resources=RunResources(jail=leaking))
     with monkeypatch.context() as patch, pytest.raises(ExtraMissing, match="litellm is not installed"):
-        patch.setattr(access_module.importlib.util, "find_spec", lambda name: None)
+        find = access_module.importlib.util.find_spec
+        patch.setattr(access_module.importlib.util, "find_spec", lambda name: None if name == "litellm" else find(name))
         Run.start(store, config(notes, backend="litellm"))
     assert not store.path.exists()
 

@@ -13,6 +13,7 @@ from hazardmill.ingest.ingest import Repeat, ingest
 from hazardmill.ingest.sources import Note
 from hazardmill.ingest.sources.project import load_from
 from hazardmill.records import Record, Reject
+from hazardmill.text.printable import printable
 
 _MOST_ITEMS: Final = 10_000
 """Items that are looked at: a file without one good record should not be read to its end."""
@@ -65,19 +66,20 @@ def preview(name: str, path: Path | None, number: int, wheres: tuple[str, ...], 
         return
     for record in records:
         place = record.file if record.line is None else f"{record.file}:{record.line}"
-        click.echo(f"{record.record_id} ({place})")
+        click.echo(printable(f"{record.record_id} ({place})"))
         for line in record.context.splitlines():
-            click.echo(f"  {line}")
-        click.echo(f"  facts: {', '.join(f'{key}={value}' for key, value in record.facts.items())}")
+            click.echo(f"  {printable(line)}")
+        facts = ", ".join(f"{key}={value}" for key, value in record.facts.items())
+        click.echo(f"  facts: {printable(facts)}")
         for warning in record.warnings:
-            click.echo(f"  warning: {warning}")
+            click.echo(f"  warning: {printable(str(warning))}")
     for reject in rejects[:number]:
         place = reject.file if reject.line is None else f"{reject.file}:{reject.line}"
-        click.echo(f"rejected ({reject.reason}) {place}: {reject.message} [{reject.remedy}]")
+        click.echo(printable(f"rejected ({reject.reason}) {place}: {reject.message} [{reject.remedy}]"))
     if len(rejects) > number:
         click.echo(f"and {len(rejects) - number} more rejects: --number {len(rejects)} shows them")
     for note in notes:
-        click.echo(f"note on {note.file}: {note.message}")
+        click.echo(printable(f"note on {note.file}: {note.message}"))
     counts = run.counts
     click.echo(
         f"{len(records)} records, {len(rejects)} rejects, {counts.repeats} repeats, {counts.unselected} not selected,"

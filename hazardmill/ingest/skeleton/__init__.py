@@ -56,7 +56,7 @@ def write_source_project(name: str, folder: Path) -> list[Path]:
     words = {
         "__NAME__": name,
         "__DASHED__": name.replace("_", "-"),
-        "__CLASS__": "".join(part.capitalize() for part in name.split("_")),
+        "__CLASS__": "".join(part.capitalize() for part in name.split("_")) + "Source",
     }
     written = []
     for template in sorted(_TEMPLATES.rglob("*.txt")):

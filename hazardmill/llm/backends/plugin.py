@@ -98,7 +98,9 @@ class PluginBackend:
         except HazardmillError:
             raise
         except Exception as error:
-            raise plugin.does_not_load(error) from error
+            # Not chained: the text of a foreign error may hold a key.
+            failure = scrub(f"{type(error).__name__}: {error}")
+            raise plugin.error(f"it cannot be opened: {failure}") from None
         for method in ("complete", "close"):
             if not inspect.iscoroutinefunction(getattr(backend, method, None)):
                 raise plugin.error(f"{type(backend).__name__} has no `async def {method}`")

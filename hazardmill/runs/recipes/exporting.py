@@ -61,7 +61,8 @@ def _options(config: RunConfig) -> dict[str, Any]:
         if name not in RunConfig.model_fields:
             continue
         default = _default(config, name, field.get_default(call_default_factory=True, validated_data={}))
-        if option.alters_result or getattr(config, name) != default:
+        # What is left out of a configuration while it is empty is left out here too.
+        if name in written and (option.alters_result or getattr(config, name) != default):
             values[name] = written[name]
     if "prices" in values:
         values["prices"] = {
