@@ -149,7 +149,7 @@ def test_a_backend_never_takes_over_the_models_of_another(site: Path, name: str)
     ("module", "message"),
     [
         ("import surely_not_installed\n", "ModuleNotFoundError"),
-        (BACKEND.format(body="raise KeyError('x')"), "it does not load: KeyError: 'x'"),
+        (BACKEND.format(body="raise KeyError('x')"), "it cannot be opened: KeyError: 'x'"),
         (BACKEND.format(body="pass").replace('"echo"', '"other"'), "its `name` is 'other'"),
         (BACKEND.format(body="pass").replace("async def close", "def close"), "has no `async def close`"),
         (BACKEND.format(body="pass").replace(", None", ", 3"), "its `host` is neither a text nor None"),
