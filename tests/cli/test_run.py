@@ -298,8 +298,14 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_settings_that_cannot_work_write_nothing(
-    words: tuple[str, ...], code: int, said: str, generate: Hazardmill, empty_folder: Path
+    words: tuple[str, ...],
+    code: int,
+    said: str,
+    generate: Hazardmill,
+    empty_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
     ended = generate("--store", "s", *words)
     assert ended.code == code and said in ended.err
     assert not (empty_folder / "s").exists()
