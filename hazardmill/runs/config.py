@@ -75,6 +75,12 @@ class RunConfig(SampleOptions, GenerationOptions, ModelAccess):
     recipe: Path | None = None
     """The recipe that the run was started from; None if there was none."""
 
+    @field_validator("prompts", "recordings", "exchange")
+    @classmethod
+    def _make_absolute(cls, path: Path | None) -> Path | None:
+        # A run may be resumed from another folder.
+        return None if path is None else path.absolute()
+
     @property
     def primary_models(self) -> tuple[str, ...]:
         """The models of the stages extract, author and judge."""

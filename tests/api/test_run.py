@@ -19,6 +19,7 @@ from hazardmill.api.pages import NotebookProgress
 from hazardmill.api.run import GenerationRun, RunUpdate
 from hazardmill.cli.main import hazardmill as command
 from hazardmill.errors import BudgetReached, InputError, RunWaiting, UsageError
+from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.store.store import Store
 
 
@@ -98,6 +99,25 @@ def test_a_wrong_call_says_what_to_change(
     with pytest.raises(error, match=words):
         hazardmill.generate(**call)
     assert not (tmp_path / "store").exists()
+
+
+def test_a_run_is_not_resumed_as_another_one(made: tuple[GenerationRun, list[RunUpdate]], tmp_path: Path) -> None:
+    run, _ = made
+    with pytest.raises(UsageError, match="does not replay the store"):
+        hazardmill.generate(run_id=run.run_id, store=run.store, replay=tmp_path)
+    with pytest.raises(UsageError, match="limit, where and shard belong to sources"):
+        hazardmill.generate(run_id=run.run_id, store=run.store, limit=1)
+
+
+def test_folders_of_a_run_are_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inputs = (RunInput(source="neiss"),)
+    config = RunConfig(inputs=inputs, prompts=Path("mine"), recordings=Path("kept"), exchange=Path("files"))
+    assert (config.prompts, config.recordings, config.exchange) == (
+        tmp_path / "mine",
+        tmp_path / "kept",
+        tmp_path / "files",
+    )
 
 
 def test_in_an_event_loop_the_other_function_is_named() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from hazardmill import __version__
 from hazardmill.cli import doctor
 from hazardmill.errors import JailUnavailable
 from hazardmill.extras import EXTRAS
+from tests.plugins.installing import lay_package
 
 from .conftest import Hazardmill
 
@@ -37,6 +39,17 @@ def test_it_says_of_each_missing_extra_what_needs_it_and_how_to_install_it(
     assert found["s3"].endswith("(lacks boto3) [pip install 'hazardmill[s3]']")
     assert not ended.json["extras"]["s3"] and ended.json["extras"]["llm"]
     assert f"\n  {found['s3']}\n" in hazardmill("doctor").out
+
+
+def test_a_package_that_does_not_import_is_named(
+    hazardmill: Hazardmill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = {"hazardmill.backends": {"gone": "gone_package.missing:make"}}
+    lay_package(tmp_path, "gone-package", "0.1", points, {"gone_package/__init__.py": ""})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = hazardmill("doctor", "--json").json
+    assert found["plugins"] == []
+    assert ["gone" in line and "it does not load: ModuleNotFoundError" in line for line in found["broken"]] == [True]
 
 
 def test_a_jail_that_does_not_hold_is_a_failure(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,14 @@ def test_preview_shows_records_and_rejects_and_writes_nothing(hazardmill: Hazard
     assert left == before
 
 
+def test_preview_shows_no_character_that_turns_the_text_around(hazardmill: Hazardmill, written: Path) -> None:
+    file = written.parent / "turned.jsonl"
+    first = (written.parent / SOURCE / "sample" / "my_notes.jsonl").read_bytes().split(b"\n")[0].decode()
+    file.write_text(first.replace("soup", "so\u202eup") + "\n")
+    shown = hazardmill("sources", "preview", str(written), str(file), "-n", "1").out
+    assert "my_notes:1" in shown and "\u202e" not in shown and "\\u202e" in shown
+
+
 def test_a_project_that_is_not_installed_is_previewed_from_its_folder(
     hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
