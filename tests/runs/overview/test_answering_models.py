@@ -45,7 +45,7 @@ def config(*names: str, **changes: object) -> RunConfig:
             config("toy/toy", api_base="http://127.0.0.1:8000/v1", batch=True, fallback_models=("b/b", "c/c")),
             "asks toy/toy at http://127.0.0.1:8000/v1 in batches or, if it fails, b/b, c/c",
         ),
-        (config("toy/toy", exchange=Path("letters")), "asks toy/toy through files in letters"),
+        (config("toy/toy", exchange=Path("/srv/letters")), "asks toy/toy through files in /srv/letters"),
     ],
 )
 def test_who_will_answer_is_said_before_the_work(asked: RunConfig, said: str) -> None:
