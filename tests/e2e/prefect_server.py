@@ -60,7 +60,6 @@ class Prefect:
             "PREFECT_API_URL": f"{self.address}/api",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
-            "PREFECT_WORKER_QUERY_SECONDS": "1",
             "DO_NOT_TRACK": "1",
             **TRUSTED,
             **extra,
@@ -104,6 +103,9 @@ class Prefect:
     def post(self, path: str, **body: Any) -> Any:
         return self._asked("POST", path, json=body)
 
+    def patch(self, path: str, **body: Any) -> Any:
+        return self._asked("PATCH", path, json=body)
+
     def get(self, path: str) -> Any:
         return self._asked("GET", path)
 
@@ -132,6 +134,11 @@ class Prefect:
         """Bring a run to a state, as the buttons of the UI do."""
         state = {"type": kind, "name": kind.capitalize()}
         self.post(f"/flow_runs/{run}/set_state", state=state, force=kind == "SCHEDULED")
+
+    def switch(self, automation: str, on: bool) -> None:
+        """Switch an automation on or off, as the switch of the UI does."""
+        (found,) = [each for each in self.post("/automations/filter") if each["name"] == automation]
+        self.patch(f"/automations/{found['id']}", enabled=on)
 
     def ended(self, run: str) -> dict[str, Any]:
         """The state of a run at its end."""
@@ -252,11 +259,10 @@ def serving(folder: Path, project: Path, extra: Mapping[str, str], database: Pat
 
 
 @contextmanager
-def served(folder: Path, project: Path, extra: Mapping[str, str], database: Path | None = None) -> Iterator[Prefect]:
-    """A server with all deployments, and a worker."""
+def served(folder: Path, project: Path, extra: Mapping[str, str], deployed: Path) -> Iterator[Prefect]:
+    """A server with a copy of a database in which everything is deployed, and a worker."""
     with ExitStack() as stack:
-        prefect = stack.enter_context(serving(folder, project, extra, database))
-        prefect.do("deploy", prefect.make("deploy"))
+        prefect = stack.enter_context(serving(folder, project, extra, deployed))
         worker = stack.enter_context(running(prefect.begin("worker", prefect.make("worker"))))
         prefect.worker_pid = worker.pid
         yield prefect

@@ -21,7 +21,7 @@ from report.browsing import chromium
 from e2e.prefect_server import Prefect, served, until
 from e2e.prefect_uis import SHOWN_MS, UIS, keep_page, open_ui
 from hazardmill.report.dashboard.links import PAGES
-from tests.prefect_database import empty_database
+from tests.prefect_database import deployed_database
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -61,7 +61,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Iterator[Lab
         "PREFECT_UI_STATIC_DIRECTORY": str(folder / "ui"),
     }
     with ExitStack() as stack:
-        prefect = stack.enter_context(served(folder, project, extra, empty_database(tmp_path_factory)))
+        prefect = stack.enter_context(served(folder, project, extra, deployed_database(tmp_path_factory, project)))
         # Somebody works on it, which is all that a page can know of the process that does.
         held = store.hold(UNDER_WAY)
         assert held is not None

@@ -29,7 +29,7 @@ from hazardmill.testing.echoes import traces
 from hazardmill.testing.llm_server import ChatRequest, FaultPlan, LlmServer, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.journal import ServedAttempt
 from hazardmill.testing.llm_server.server import offline_answer
-from tests.prefect_database import empty_database
+from tests.prefect_database import deployed_database
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
@@ -50,8 +50,23 @@ DEPLOYMENTS = {
 }
 AUTOMATIONS = ("budget", "lost", "publish", "release-unanswered", "resume")
 """Those that notify nobody: this server has no block to notify with."""
+PUBLISHING = "hazardmill-publish"
+"""It is on for one test: otherwise a flow run would draw all figures of each store, and of each change of a run."""
 CONCURRENCY = 2
 RUN = (str(BIN / "prefect"), "deployment", "run")
+RUN_EACH = """
+import sys
+from prefect.cli import app
+sys.stderr = sys.stdout
+_, deployment, *parameters = sys.argv
+for parameter in parameters:
+    sys.argv = ["prefect", "deployment", "run", deployment, "-p", parameter]
+    try:
+        app()
+    except SystemExit as ended:
+        print("ended with", ended.code, flush=True)
+"""
+"""The same for several parameters, one after the other: to import it takes longer than to run it."""
 
 
 class Provider:
@@ -77,9 +92,10 @@ def provider():
 def prefect(tmp_path_factory, project):
     folder = tmp_path_factory.mktemp("prefect")
     with served(
-        folder, project, {"HAZARDMILL_STORE": str(folder / "store")}, empty_database(tmp_path_factory)
+        folder, project, {"HAZARDMILL_STORE": str(folder / "store")}, deployed_database(tmp_path_factory, project)
     ) as prefect:
         prefect.do("key", [sys.executable, "-c", SAVE_KEY], PLANTED=KEY)
+        prefect.switch(PUBLISHING, False)
         yield prefect
 
 
@@ -144,13 +160,13 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
     # Deploying again, while runs are under way: what the files say holds, whatever somebody switched meanwhile.
     other = prefect.deployment("generate/alfred")
     (schedule,) = other["schedules"]
-    prefect.http.patch(
-        f"/deployments/{other['id']}/schedules/{schedule['id']}", json={"active": True}
-    ).raise_for_status()
+    prefect.patch(f"/deployments/{other['id']}/schedules/{schedule['id']}", active=True)
     prefect.post(f"/deployments/{other['id']}/pause_deployment")
     prefect.do("deploy-again", prefect.make("deploy"))
     other = prefect.deployment("generate/alfred")
     assert not other["paused"] and not other["schedules"][0]["active"]
+    assert all(each["enabled"] for each in prefect.post("/automations/filter"))
+    prefect.switch(PUBLISHING, False)
     for source, process in processes.items():
         assert process.wait() == 0, prefect.said(f"run-{source}")
 
@@ -171,23 +187,25 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
     assert len(prefect.post("/deployments/filter")) == len(DEPLOYMENTS)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
+def test_a_wrong_parameter_is_refused_at_the_command_line(prefect: Prefect) -> None:
     # The last one may be a key: the server must not keep it.
-    [("limit=0", "'limit'"), ("source=nobody", "'nobody' is not one of"), ("api_base=http:a?key=b", "'api_base'")],
-)
-def test_a_wrong_parameter_is_refused_at_the_command_line(prefect: Prefect, wrong: str, said: str) -> None:
-    # Runs of `publish` begin meanwhile, when its schedule or an event asks for them.
+    wrong = {"limit=0": "'limit'", "source=nobody": "'nobody' is not one of", "api_base=http:a?key=b": "'api_base'"}
+    # Runs of `publish` begin meanwhile, when its schedule asks for them.
     of_alfred = {"deployments": {"name": {"any_": ["alfred"]}}}
     before = prefect.post("/flow_runs/count", **of_alfred)
-    process = prefect.begin(wrong, [*RUN, "generate/alfred", "-p", wrong])
-    assert process.wait() == 1
-    assert said in prefect.said(wrong)
+    prefect.do("wrong", [sys.executable, "-c", RUN_EACH, "generate/alfred", *wrong])
+    heard = re.split(r"^ended with (.*)$", prefect.said("wrong"), flags=re.MULTILINE)
+    assert heard[1::2] == ["1"] * len(wrong)
+    for said, expected in zip(heard[::2], wrong.values(), strict=False):
+        assert expected in said
     assert prefect.post("/flow_runs/count", **of_alfred) == before
 
 
-def test_a_run_is_cancelled_cleanly(prefect: Prefect, provider: Provider, tmp_path: Path) -> None:
+def test_a_run_is_cancelled_cleanly_and_published_by_its_event(
+    prefect: Prefect, provider: Provider, tmp_path: Path
+) -> None:
     store = tmp_path / "store"
+    prefect.switch(PUBLISHING, True)
     asked = len(provider.server.attempts)
     flow_run = prefect.start_run("generate/virtualhome", **paid(provider, store, wave_size=20))
     until(lambda: len(provider.server.attempts) > asked + 3, "some requests")
@@ -202,6 +220,8 @@ def test_a_run_is_cancelled_cleanly(prefect: Prefect, provider: Provider, tmp_pa
     # Written down as stopped by itself: one that was killed would be left as running.
     assert state_of(store, run_id) == "stopped"
     assert Store.open(store).verify() == []
+    until(lambda: shown_state(prefect, run_id) == "stopped", "the artifact of the run as it was stopped")
+    prefect.switch(PUBLISHING, False)
 
 
 def test_a_killed_run_goes_on_and_pays_nothing_twice(prefect: Prefect, tmp_path: Path) -> None:
@@ -265,48 +285,51 @@ def test_a_budget_that_is_reached_is_no_failure_and_pauses_the_deployment(
     assert state_of(store, run_id) == "completed" and outcomes(store, run_id) == 4
 
 
-def test_two_flow_runs_that_share_a_budget_keep_one_limit(prefect: Prefect, tmp_path: Path) -> None:
-    """As the provider saw it: each may have three requests under way, and both together have no more."""
-    store = tmp_path / "store"
+def test_two_flow_runs_that_share_a_budget_keep_one_limit_and_no_key_that_is_given_back(
+    prefect: Prefect, tmp_path: Path
+) -> None:
+    """As the provider saw it: each may have three requests under way, and both together have no more.
 
-    def late(asked: ChatRequest) -> ServerFault | None:
+    The provider gives the key back in every form: in an error, which ends a record, and in all its answers. The last
+    test looks for them, and for what is published of them.
+    """
+    store = tmp_path / "store"
+    turns = itertools.count(1)
+
+    def late_or_echoing(asked: ChatRequest) -> ServerFault:
         """Answer late until both runs have asked, so that one does not end before the other begins."""
         asking = {row["run_id"] for row in Store.open(store).rows("llm_calls", None, ["run_id"])}
-        return ServerFault(ServerFaultKind.SLOW, 3.0) if len(asking) < 2 else None
+        if len(asking) < 2:
+            return ServerFault(ServerFaultKind.SLOW, 3.0)
+        return ServerFault(ServerFaultKind.ECHO_ERROR if next(turns) == 2 else ServerFaultKind.ECHO)
 
-    provider = Provider(late)
+    provider = Provider(late_or_echoing)
     with provider.server:
         given = paid(provider, store, limit=6, concurrency=3, budget_usd=5.0, budget_id="both")
         runs = [prefect.start_run(f"generate/{source}", **given) for source in ("alfred", "neiss")]
         assert [prefect.ended(run)["name"] for run in runs] == ["Completed", "Completed"]
     attempts = provider.server.attempts
+    assert {attempt.status for attempt in attempts} == {200, 400}
+    assert Store.open(store).count("llm_calls") == len(attempts)
     changes = [(at, 1 if at == attempt.asked_at else -1) for attempt in attempts for at in _span(attempt)]
     under_way = list(itertools.accumulate(change for _, change in sorted(changes)))
     assert max(under_way) == 3
+    names = [run_of(run, source) for run, source in zip(runs, ("alfred", "neiss"), strict=True)]
+    assert [outcomes(store, name) for name in names] == [6, 6]
     spans = [
         (min(row["at"] for row in rows), max(row["at"] for row in rows))
-        for run, source in zip(runs, ("alfred", "neiss"), strict=True)
-        if (rows := Store.open(store).rows("llm_calls", {"run_id": run_of(run, source)}, ["at"]))
+        for name in names
+        if (rows := Store.open(store).rows("llm_calls", {"run_id": name}, ["at"]))
     ]
     assert max(begin for begin, _ in spans) < min(end for _, end in spans), "they were at work at the same time"
+    # As its event does it.
+    assert prefect.ended(prefect.start_run("publish/default", store=str(store)))["type"] == "COMPLETED"
+    assert [shown_state(prefect, name) for name in names] == ["completed"] * 2
 
 
 def _span(attempt: ServedAttempt) -> tuple[float, float]:
     assert attempt.ended_at is not None
     return attempt.asked_at, attempt.ended_at
-
-
-def test_a_provider_that_gives_the_key_back(prefect: Prefect, tmp_path: Path) -> None:
-    """In every form: in the error that ends a record, and in all its answers. The test below looks for them."""
-    turns = itertools.count(1)
-    echoing = Provider(lambda _: ServerFault(ServerFaultKind.ECHO_ERROR if next(turns) == 2 else ServerFaultKind.ECHO))
-    store = tmp_path / "store"
-    with echoing.server:
-        flow_run = prefect.start_run("generate/bddl", **paid(echoing, store, limit=3))
-        assert prefect.ended(flow_run)["type"] == "COMPLETED"
-    assert {attempt.status for attempt in echoing.server.attempts} == {200, 400}
-    assert outcomes(store, run_of(flow_run, "bddl")) == 3
-    assert Store.open(store).count("llm_calls") == len(echoing.server.attempts)
 
 
 def test_the_schedule_that_is_on_has_its_next_runs(prefect: Prefect) -> None:
@@ -321,13 +344,8 @@ def test_the_schedule_that_is_on_has_its_next_runs(prefect: Prefect) -> None:
     assert times[1] - times[0] == timedelta(hours=1)
 
 
-def test_what_changed_is_published_by_its_event_or_by_another_run_of_the_flow(prefect: Prefect) -> None:
-    # By its event: a run that was cancelled, in a store of its own.
-    (cancelled,) = prefect.post("/flow_runs/filter", deployments={"name": {"any_": ["virtualhome"]}})
-    run_id = run_of(cancelled["id"], "virtualhome")
-    assert shown_state(prefect, run_id) == "stopped"
-
-    # As the schedule starts it. The events of these two may be lost: the automation was deployed again meanwhile.
+def test_what_changed_is_published_by_a_run_of_the_flow(prefect: Prefect) -> None:
+    # As the schedule starts it.
     assert prefect.ended(prefect.start_run("publish/default"))["type"] == "COMPLETED"
     store = Store.open(prefect.folder / "store")
     runs = {row["run_id"]: row["state"] for row in latest_states(store)}
