@@ -31,7 +31,8 @@ from hazardmill.testing.llm_server.journal import ServedAttempt
 from hazardmill.testing.llm_server.server import offline_answer
 from tests.prefect_database import deployed_database
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+# The longest module of all, so that it begins first (tests/conftest.py).
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 
 KEY = "planted-3f9c1d7b5a-key"
 SAVE_KEY = """
