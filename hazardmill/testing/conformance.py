@@ -167,6 +167,7 @@ def _labelled(source: Source, _: Path) -> None:
         _require(record.record_id not in seen, f"{where}its id occurs twice")
         seen.add(record.record_id)
         _require(record.source == source.name, f"{where}its source is {record.source}")
+        _require(record.record_id.startswith(f"{source.name}:"), f"{where}its id does not begin with {source.name}:")
         same = (record.licence, record.attribution) == (source.licence, source.attribution)
         _require(same, f"{where}its licence or attribution is not that of the source")
         _require(not Path(record.file).is_absolute(), f"{where}its file is an absolute path")
