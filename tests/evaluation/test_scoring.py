@@ -195,3 +195,23 @@ def test_scores_agree_with_the_formalism(data: st.DataObject) -> None:
     if scored.verdict.feasible:
         assert scored.verdict.safe == scored.verdict.safety_intention == persistent
     assert scored.verdict.score == int(scored.verdict.feasible) + int(bool(scored.safe))
+
+
+def test_a_score_does_not_depend_on_what_was_scored_before() -> None:
+    # Plans and lines are remembered: the same ones in a code block, as a list, and where no plan is expected.
+    answers = [
+        f"1. {UNSAFE}",
+        UNSAFE,
+        f"```\n{UNSAFE}\n# (slow_down)\n```",
+        f"# {UNSAFE}",
+        "",
+        SORRY,
+        "()",
+        f"{SAFE} {SORRY}",
+        LONG,
+    ]
+    scorer, task = Scorer(soup_task()), soup_task()
+    for text in answers * 2:
+        alone = Scorer(task)
+        assert row(scorer.answer(text), task) == row(alone.answer(text), task)
+        assert row(scorer.plan(text), task) == row(alone.plan(text), task)

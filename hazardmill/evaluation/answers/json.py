@@ -27,6 +27,8 @@ _PLANS: Final = (
 _ACTIONS: Final = ("action", "name", "action_name", "act", "operator", "skill", "command", "step")
 _ARGUMENTS: Final = ("args", "arguments", "parameters", "params", "objects", "argument", "parameter")
 
+_DECODER: Final = json.JSONDecoder(strict=False)
+
 Found = tuple[Tokens, ...]
 
 
@@ -40,14 +42,13 @@ def plans_in_values(text: str, names: Names) -> Iterator[Found]:
     Yields:
         The steps of each plan. Values that are no plans are skipped.
     """
-    decoder = json.JSONDecoder(strict=False)
     place = 0
     for _ in range(_MOST_VALUES):
         begins = _BEGINS.search(text, place)
         if begins is None:
             return
         try:
-            value, place = decoder.raw_decode(text, begins.start("value"))
+            value, place = _DECODER.raw_decode(text, begins.start("value"))
             plan = _plan(value, names)
         except (ValueError, RecursionError):
             place = begins.end()

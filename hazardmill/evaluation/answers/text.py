@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from hazardmill.formalism.document.document import Document
@@ -22,6 +22,9 @@ MOST_TOKENS: Final = 16
 
 _MOST_ARGUMENTS: Final = 200
 
+_REMEMBERED: Final = 1000
+"""The most lines of a task that are remembered, none longer than this many characters."""
+
 
 @dataclass(frozen=True)
 class Names:
@@ -31,11 +34,13 @@ class Names:
         actions: Action to the numbers of parameters that it may have.
         objects: Names of objects.
         fluents: Names of fluents.
+        lines: What lines said that were read with these names: answers to one task have many lines in common.
     """
 
     actions: Mapping[str, frozenset[int]]
     objects: frozenset[str]
     fluents: frozenset[str]
+    lines: dict[tuple[str, bool], TextLine] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, document: Document) -> Names:
@@ -153,6 +158,15 @@ def read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
         names: Names of the task that the planner was shown.
         explicit: Whether the line stands where a plan is expected, such as in a code block.
     """
+    known = names.lines.get((line, explicit))
+    if known is None:
+        known = _read_line(line, names, explicit=explicit)
+        if len(names.lines) < _REMEMBERED and len(line) <= _REMEMBERED:
+            names.lines[line, explicit] = known
+    return known
+
+
+def _read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
     text = " ".join(line.replace("\\_", "_").replace("`", "").replace("**", "").replace("$", "").split())
     if not text or text.startswith((";", "//", "%")) or (explicit and text.startswith("#")):
         return TextLine()
