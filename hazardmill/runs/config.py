@@ -22,7 +22,7 @@ class RunInput(FrozenModel):
 
     Attributes:
         source: Name of the source.
-        path: File or folder to read; None for the records in the store.
+        path: File or folder to read, absolute; None for the records in the store.
         limit: The most records to take; None for no limit.
         where: Facts that a record must have, by name.
     """
@@ -33,6 +33,12 @@ class RunInput(FrozenModel):
     where: dict[str, str] = Field(default_factory=dict)
     shard: str | None = None
     """``2/8``: only records in the second of eight ranges of ids; None for all. Applied after all other selection."""
+
+    @field_validator("path")
+    @classmethod
+    def _make_absolute(cls, path: Path | None) -> Path | None:
+        # A run may be resumed from another folder.
+        return None if path is None else path.absolute()
 
     @field_validator("shard")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -118,6 +119,35 @@ def test_folders_of_a_run_are_the_same_from_any_folder(tmp_path: Path, monkeypat
         tmp_path / "kept",
         tmp_path / "files",
     )
+
+
+def test_a_run_on_a_relative_path_is_resumed_from_another_folder(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, elsewhere, place = tmp_path / "here", tmp_path / "elsewhere", tmp_path / "store"
+    here.mkdir()
+    elsewhere.mkdir()
+    file = shutil.copy(sample, here / "mine.tsv")
+    monkeypatch.chdir(here)
+    run = hazardmill.generate({"neiss": "mine.tsv"}, model="recorded", limit=1, store=place, run_id="r")
+    monkeypatch.chdir(elsewhere)
+    again = hazardmill.generate({"neiss": file}, limit=1, store=place, run_id="r")
+    assert (run.state, again.state) == ("completed", "completed")
+    # Its child reads the file again, because it takes more of it.
+    ended = CliRunner().invoke(
+        command, ["run", "resume", "r", "--child", "--child-id", "c", "--limit", "2", "--store", str(place), "--json"]
+    )
+    assert ended.exit_code == 0, ended.output
+    assert sum(hazardmill.open_store(place).count("outcomes", {"run_id": run_id}) for run_id in ("r", "c")) == 3
+
+
+def test_a_relative_path_in_a_configuration_of_before_is_read_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = RunConfig(inputs=(RunInput(source="neiss"),)).model_dump(mode="json")
+    written["inputs"][0]["path"] = "mine.tsv"
+    assert RunConfig.model_validate(written).inputs[0].path == tmp_path / "mine.tsv"
 
 
 def test_in_an_event_loop_the_other_function_is_named() -> None:

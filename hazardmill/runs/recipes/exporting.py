@@ -41,8 +41,7 @@ def export_recipe(run: Run) -> str:
 def _source(item: RunInput) -> dict[str, Any]:
     values = {
         "source": item.source,
-        # As the command line means it: relative to the working folder.
-        "input": None if item.path is None else str(item.path.absolute()),
+        "input": None if item.path is None else str(item.path),
         "where": dict(item.where),
         "limit": item.limit,
     }
