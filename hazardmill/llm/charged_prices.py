@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.hosts import host_of, is_loopback
 from hazardmill.llm.prices import BatchPrice, Price, Prices
 from hazardmill.run_options import ALL_MODELS, GivenPrice
 
+PRICES_KEY: Final = "prices_used"
+"""Key in the stored configuration of a run for the prices by which its costs are booked."""
+
 GIVEN: Final = "given for this run"
 """Origin of a price that somebody gave."""
 
 ON_THIS_MACHINE: Final = "none is charged at an address on this machine"
 """Origin of the price 0 of a model that is asked at a loopback address."""
+
+_SHOWN: Final = frozenset({"input", "cached_input", "output", "cache_write", "checked", "origin"})
 
 _NOTHING: Final = GivenPrice(input=0.0, output=0.0)
 
@@ -34,7 +39,7 @@ def charged_prices(access: ModelAccess, listed: Prices) -> Prices:
     return listed.replace(_replaced(access, listed))
 
 
-def prices_used(access: ModelAccess, listed: Prices) -> dict[str, dict[str, float | str]]:
+def prices_used(access: ModelAccess, listed: Prices) -> dict[str, dict[str, Any]]:
     """Return the price of each model that a run may ask, in USD per million tokens, with its origin.
 
     Args:
@@ -42,16 +47,22 @@ def prices_used(access: ModelAccess, listed: Prices) -> dict[str, dict[str, floa
         listed: The price list.
 
     Returns:
-        ``input``, ``cached_input``, ``output`` and ``origin`` by model. A model whose price is unknown is left out, and
-            so is everything where no provider is asked.
+        ``input``, ``cached_input``, ``output`` and ``origin`` by model, of the price list also ``checked`` and, where
+            it has one, ``cache_write``. A model whose price is unknown is left out, and so is everything where no
+            provider is asked.
     """
     if not access.asks_provider:
         return {}
-    prices = charged_prices(access, listed)
+    replaced = {price.model: price for price in _replaced(access, listed)}
+    # What was given was looked up by nobody, and the day of this call would be another at each resume.
+    used = {model: price.model_dump(mode="json", include={*_SHOWN} - {"checked"}) for model, price in replaced.items()}
+    for model in access.all_models:
+        if model in listed and model not in replaced:
+            used[model] = listed[model].model_dump(mode="json", include={*_SHOWN})
     return {
-        model: prices[model].model_dump(include={"input", "cached_input", "output", "origin"})
+        model: {name: value for name, value in used[model].items() if value is not None}
         for model in access.all_models
-        if model in prices
+        if model in used
     }
 
 

@@ -68,7 +68,7 @@ class Model(FrozenModel):
 
 
 class PriceUsed(FrozenModel):
-    """The price list's entry of a model, in USD per million tokens.
+    """A price by which a run booked what a model cost, in USD per million tokens.
 
     Attributes:
         model: Name of the model.
@@ -76,8 +76,8 @@ class PriceUsed(FrozenModel):
         cached_input: Price of a prompt token that the provider had in its cache.
         output: Price of a token of the answer.
         cache_write: Price of a prompt token that is written to the cache; None if it costs as much as ``input``.
-        checked: Day on which somebody looked the prices up.
-        origin: Where they were published.
+        checked: Day on which somebody looked the prices up; None of prices that were given for the run.
+        origin: Where they were published, or that they were given.
     """
 
     model: str
@@ -85,7 +85,7 @@ class PriceUsed(FrozenModel):
     cached_input: float
     output: float
     cache_write: float | None = None
-    checked: datetime.date
+    checked: datetime.date | None = None
     origin: str
 
 
@@ -203,9 +203,10 @@ class ReleaseManifest(FrozenModel):
     """Stage to the prompts that were used there."""
     models: tuple[Model, ...] = ()
     prices: tuple[PriceUsed, ...] = ()
+    """The prices that the runs used, by model; several of one model if they differed."""
     usd: float | None = None
-    """Cost in USD of all requests of the runs by the price list, records without a task included; None if the cost of
-    a request is unknown."""
+    """Cost in USD of all requests of the runs as the ledger has it, records without a task included; None if the cost
+    of a request is unknown."""
     usd_known: float | None = None
     """The part of this cost that is known."""
     licences: dict[str, int]

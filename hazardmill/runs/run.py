@@ -37,7 +37,7 @@ from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.hazards.map_reader import parse_map
 from hazardmill.ingest.intake import Intake, take_in, write_records
-from hazardmill.llm.charged_prices import prices_used
+from hazardmill.llm.charged_prices import PRICES_KEY, prices_used
 from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome, Record
 from hazardmill.runs.asking import open_asking
@@ -63,9 +63,6 @@ from hazardmill.store.writer import Writer
 
 _MADE: Final = "made_with"
 """Key in the stored configuration for what else decides a run's results."""
-
-_PRICES: Final = "prices_used"
-"""Key in the stored configuration for the prices by which the run's costs are booked, for whoever reads it."""
 
 _CACHED_FOR: Final = timedelta(minutes=5)
 """How long every provider keeps the beginning of a prompt in its cache."""
@@ -198,7 +195,7 @@ class Run:
             made = ReproducibilityInfo.model_validate(
                 {"version": first["hazardmill_version"], **written.pop(_MADE, {})}
             )
-            written.pop(_PRICES, None)
+            written.pop(PRICES_KEY, None)
             config = RunConfig.model_validate(written)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)[0]
@@ -400,7 +397,7 @@ class Run:
     def _written_config(self) -> str:
         made = self.made.model_dump(mode="json", exclude={"version"}, exclude_none=True)
         prices = prices_used(self.config, self.resources.prices())
-        also = {name: value for name, value in ((_MADE, made), (_PRICES, prices)) if value}
+        also = {name: value for name, value in ((_MADE, made), (PRICES_KEY, prices)) if value}
         return canonical_json({**self.config.model_dump(mode="json"), **also})
 
     def _change(self, state: RunState, writer: Writer) -> dict[str, int]:

@@ -64,6 +64,10 @@ def test_what_is_used_is_told_with_its_origin() -> None:
     given = access(LISTED, prices={ALL_MODELS: GivenPrice(input=1, output=2)})
     assert prices_used(given, Prices.load())[LISTED]["origin"] == GIVEN
     assert "published list price" in str(prices_used(access(LISTED), Prices.load())[LISTED]["origin"])
+    assert (
+        prices_used(access(LISTED), Prices.load())[LISTED]["checked"]
+        and "checked" not in prices_used(given, Prices.load())[LISTED]
+    )
     assert prices_used(access(), Prices.load()) == prices_used(access(backend="offline"), Prices.load()) == {}
     assert describe_charged(given, Prices.load()) == [
         "openai/gpt-4o costs 1 USD per million tokens in and 2 out, as given"

@@ -224,7 +224,7 @@ def test_models_prompts_and_cost_are_told(tmp_path: Path) -> None:
 
     assert "| extract | m/one | m/one | litellm | 8 |" in told
     assert "| extract | 1.0.0 | abababababab |" in told
-    assert "cost $0.500 by the price list, $0.125 per released task" in told.replace("&#36;", "$")
+    assert "cost $0.500 by the prices that the runs used, $0.125 per released task" in told.replace("&#36;", "$")
     assert "| m/one | 0.28 | 0.028 | 0.42 | 2025-12-01 | its price page |" in told
     assert "from its prompt alone" not in told
 
@@ -244,7 +244,7 @@ def test_thresholds_that_were_set_are_told_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "said"), [(0.3, "the known part, by the price list, is $0.300"), (None, "not known")]
+    ("known", "said"), [(0.3, "the known part, by the prices that the runs used, is $0.300"), (None, "not known")]
 )
 def test_a_cost_that_is_not_known_is_not_told_as_nothing(tmp_path: Path, known: float | None, said: str) -> None:
     told = section(card(facts(tmp_path, usd=None, usd_known=known)), "Models, prompts and cost").replace("&#36;", "$")

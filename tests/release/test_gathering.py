@@ -11,6 +11,7 @@ import pytest
 from factories.release_store import HOST, MODEL, RUN_ID, rewritten
 
 from hazardmill.errors import InputError, UsageError
+from hazardmill.llm.charged_prices import GIVEN, PRICES_KEY
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.candidates import ReleaseCandidates, gather
 from hazardmill.release.build.options import Options
@@ -156,6 +157,7 @@ def test_models_prompts_and_cost_are_those_of_the_records(
         assert (model.asked, model.answered, model.backend) == (MODEL, MODEL, "litellm")
         assert 0 < model.calls <= len(asked)
     assert [model.stage for model in found.calls.models(records)] == ["extract", "author", "judge"]
+    assert found.calls.prices(found.calls.models(records)) == ()
     assert list(found.calls.prompts(records)) == ["extract", "author", "judge"]
 
     def one_unknown(row: Row) -> Row:
@@ -163,6 +165,32 @@ def test_models_prompts_and_cost_are_those_of_the_records(
 
     unknown = gathered_of(changed(priced, tmp_path / "unknown", "llm_calls", one_unknown))
     assert (unknown.calls.usd, unknown.calls.usd_known) == (None, 0.125 * (len(calls) - 1))
+
+
+def test_prices_are_those_that_the_runs_used_whatever_todays_list_says(
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
+) -> None:
+    listed = "openai/gpt-4o"
+    # No price of today's list, and one given: each row of a run has what it was begun or resumed with.
+    of_then = {"input": 9.0, "cached_input": 8.0, "output": 7.0, "checked": "2024-05-01", "origin": "its page then"}
+    given = {"input": 1.0, "cached_input": 1.0, "output": 2.0, "origin": GIVEN}
+
+    def priced(row: Row) -> Row:
+        prices = {listed: of_then if row["sequence"] == 0 else given, "never/asked": given}
+        return {**row, "config": json.dumps({**json.loads(row["config"]), PRICES_KEY: prices})}
+
+    def asked(row: Row) -> Row:
+        return {**row, "model_asked": listed}
+
+    there = changed(model_store, tmp_path / "asked", "llm_calls", asked)
+    found = gathered_of(changed(there, tmp_path / "priced", "runs", priced))
+    models = found.calls.models([(c.run_id, c.record_id) for c in found.candidates])
+    assert {
+        (price.model, price.input, price.output, price.checked, price.origin) for price in found.calls.prices(models)
+    } == {
+        (listed, 9.0, 7.0, datetime.date(2024, 5, 1), "its page then"),
+        (listed, 1.0, 2.0, None, GIVEN),
+    }
 
 
 def test_the_funnel_counts_every_record_once(model_store: Store, gathered_of: Callable[..., ReleaseCandidates]) -> None:

@@ -15,9 +15,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hazardmill.llm.prices import Prices
+from hazardmill.llm.charged_prices import PRICES_KEY
 from hazardmill.release.manifest import Model, PriceUsed, ReleasedPrompt
-from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS
+from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS, RUNS
 from hazardmill.store.snapshot import Snapshot, read_table
 
 RecordKey = tuple[str, str]
@@ -57,9 +57,11 @@ class RecordCalls:
     """
 
     usd_known: float
-    """Cost of all attempts of the runs in USD by the price list, as far as it is known."""
+    """Cost of all attempts of the runs in USD, as the ledger has it, as far as it is known."""
     usd_unknown: int
     """Number of attempts whose cost is not known."""
+    prices_used: frozenset[PriceUsed] = frozenset()
+    """The prices by which the runs booked their costs, of every model that they might have asked."""
     _calls: dict[str, Call] = field(repr=False, default_factory=dict)
     _identities: dict[RecordKey, set[str]] = field(repr=False, default_factory=lambda: defaultdict(set))
     _named: dict[RecordKey, set[str]] = field(repr=False, default_factory=lambda: defaultdict(set))
@@ -99,6 +101,18 @@ class RecordCalls:
             for stage, asked, answered, backend in [key]
         )
 
+    def prices(self, models: Iterable[Model]) -> tuple[PriceUsed, ...]:
+        """Return the prices that the runs used for models that they asked, sorted by name.
+
+        Today's price list does not count: it may differ from that of a run, and a run may have been given its prices.
+
+        Args:
+            models: Models of a release; those whose price no run knew are left out.
+        """
+        asked = {model.asked for model in models}
+        used = (price for price in self.prices_used if price.model in asked)
+        return tuple(sorted(used, key=lambda price: (price.model, price.model_dump_json())))
+
     def prompts(self, records: Iterable[RecordKey]) -> dict[str, tuple[ReleasedPrompt, ...]]:
         """Return the prompts that were used for some records, by stage."""
         used = {prompt for record in records for prompt in self._prompts.get(record, ())}
@@ -125,7 +139,7 @@ def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -
     Raises:
         StoreError: The store cannot be read.
     """
-    calls = RecordCalls(*_cost(snapshot, set(runs)))
+    calls = RecordCalls(*_cost(snapshot, set(runs)), _prices(snapshot, set(runs)))
     for table, stage in ((DANGERS, "extract"), (DRAFTS, "author"), (CHECKS, "judge")):
         _take_in(calls, snapshot, table.name, stage, records)
     wanted = {identity for identities in calls._identities.values() for identity in identities}
@@ -168,16 +182,16 @@ def _cost(snapshot: Snapshot, runs: set[str]) -> tuple[float, int]:
     return math.fsum(known for known in usd if known is not None), unknown
 
 
-def prices_of(models: Iterable[Model], prices: Prices | None = None) -> tuple[PriceUsed, ...]:
-    """Return the entries of the price list for the models that were asked, sorted by name.
-
-    Args:
-        models: Models of a release; those without an entry are left out.
-        prices: The price list; by default the one that comes with hazardmill.
-    """
-    listed = prices or Prices.load()
-    asked = sorted({model.asked for model in models if model.asked is not None and model.asked in listed})
-    return tuple(PriceUsed(**listed[model].model_dump(include=set(PriceUsed.model_fields))) for model in asked)
+def _prices(snapshot: Snapshot, runs: set[str]) -> frozenset[PriceUsed]:
+    """Return the prices that runs have kept with their configurations, each time that they were begun or resumed."""
+    data = read_table(snapshot, RUNS, {"kind": "generate"}, ["run_id", "config"])
+    rows = zip(data["run_id"].to_pylist(), data["config"].to_pylist(), strict=True)
+    used = (json.loads(config).get(PRICES_KEY, {}) for run_id, config in rows if run_id in runs)
+    return frozenset(
+        PriceUsed(model=model, **{name: value for name, value in price.items() if name in PriceUsed.model_fields})
+        for prices in used
+        for model, price in prices.items()
+    )
 
 
 def _place(stage: str) -> int:

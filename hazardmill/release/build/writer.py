@@ -16,7 +16,6 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.archive import Archives
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, tally
 from hazardmill.release.build.household_config import HOUSEHOLD_CREDIT
-from hazardmill.release.build.llm_provenance import prices_of
 from hazardmill.release.build.options import LEAVABLE, WAIVABLE, WAIVER, Options
 from hazardmill.release.build.rows_hazard_tasks import hazard_task_row
 from hazardmill.release.build.rows_household_tasks import household_task_row
@@ -299,7 +298,7 @@ class ReleaseWriter:
             counts=counts,
             prompts=gathered.calls.prompts(records),
             models=models,
-            prices=prices_of(models),
+            prices=gathered.calls.prices(models),
             usd=gathered.calls.usd,
             usd_known=gathered.calls.usd_known,
             licences=tally(licence for _, licence, _ in credits.elements()),

@@ -357,14 +357,14 @@ def _cost(facts: Facts) -> str:
         a_task = f", {usd(manifest.usd / made)} per released {noun}" if made else ""
         return (
             "All requests of these runs, including those of records without a task, cost"
-            f" {usd(manifest.usd)} by the price list{a_task}."
+            f" {usd(manifest.usd)} by the prices that the runs used{a_task}."
         )
     if manifest.usd_known:
         return (
-            "The cost of all requests of these runs is not known; the known part, by the price list, is"
+            "The cost of all requests of these runs is not known; the known part, by the prices that the runs used, is"
             f" {usd(manifest.usd_known)}."
         )
-    return "The cost of the requests of these runs is not known: no price is listed for them."
+    return "The cost of the requests of these runs is not known: they used no known price."
 
 
 def _prices(facts: Facts) -> Ready | str:
@@ -376,12 +376,12 @@ def _prices(facts: Facts) -> Ready | str:
             f"{each.input:g}",
             f"{each.cached_input:g}",
             f"{each.output:g}",
-            each.checked.isoformat(),
+            "given" if each.checked is None else each.checked.isoformat(),
             each.origin,
         )
         for each in facts.manifest.prices
     ]
-    head = ("Price list: model", "Input", "Cached input", "Output", "Checked", "Origin")
+    head = ("Price used: model", "Input", "Cached input", "Output", "Checked", "Origin")
     return Ready(f"Prices in USD per million tokens.\n\n{table(head, rows)}")
 
 

@@ -108,7 +108,7 @@ class AttemptStory(FrozenModel):
         ended: When it ended; ISO 8601, UTC.
         error: Name of the error; null if the attempt was answered.
         latency_s: Seconds until the answer or error; null if not known.
-        usd: US dollars by the price list, whether the answer was replayed or not.
+        usd: US dollars by the price that the run used, whether the answer was replayed or not.
         usd_upper: Most that was paid for this attempt, in US dollars.
     """
 
