@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, PluginError, UnknownName
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.generation.execute import CHECKS, Execution, execute
-from hazardmill.records import Check, FrozenModel, content_hash
+from hazardmill.generation.checks.added import draft_checks, find_checks
+from hazardmill.generation.execute import CHECKS, DraftCheck, Execution, execute
+from hazardmill.ingest.intake import RecordReader
+from hazardmill.records import Check, FrozenModel, Record, content_hash
 from hazardmill.run_options import JailProfile
 from hazardmill.runs.config import RunConfig
 from hazardmill.sandbox.jail import Jail, Limits
@@ -140,6 +143,7 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     Raises:
         UnknownName: There is no such run.
         InputError: There is no such draft.
+        PluginError: A check that a run names is of a package that is not installed, or cannot be used.
         StoreError: The store cannot be read.
     """  # noqa: DOC501  # the helper makes an UnknownName
     runs = None if run_ids is None else list(run_ids)
@@ -155,11 +159,29 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     by_run: dict[str, list[tuple[str, int]]] = {}
     for run_id, record_id, draft in rows:
         by_run.setdefault(run_id, []).append((record_id, draft))
+    for run_id in by_run:
+        # A missing package is found before hours of work.
+        _read_terms(store, run_id)
     return [
         Chunk(run_id=run_id, drafts=tuple(drafts[start : start + size]))
         for run_id, drafts in by_run.items()
         for start in range(0, len(drafts), size)
     ]
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a run's drafts are executed with, beside the jail."""
+
+    search_limit: int
+    checks: tuple[DraftCheck, ...]
+    content: Mapping[str, str | None]
+    """Record id to the content hash that it had for the run."""
+
+    @property
+    def needs_records(self) -> bool:
+        """Whether some check is that of a package, which looks at the record too."""
+        return len(self.checks) > len(CHECKS)
 
 
 def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> RecheckSummary:
@@ -176,26 +198,75 @@ def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechec
     Raises:
         InputError: The store no longer holds a draft of the chunk, or its run.
         JailUnavailable: The jail cannot contain untrusted code here.
+        PluginError: A check that the run names is of a package that is not installed, or cannot be used.
         StoreError: The store cannot be read.
     """
-    limit = _search_limit(store, chunk.run_id)
+    terms = _read_terms(store, chunk.run_id)
     held = store.query(lambda views: _read_drafts(views, chunk), ["drafts", "checks", "dangers", "tasks"])
+    records = _read_records(store, terms, chunk)
     # One after the other: further cores are for further chunks.
     with Jail(jail, Limits(concurrency=1)) as opened:
-        executions = asyncio.run(_execute(held, opened, limit))
-        return _compare(chunk.run_id, held, executions, opened.profile)
+        executions = asyncio.run(_execute(held, opened, terms, records))
+        return _compare(chunk.run_id, held, executions, opened.profile, [check.name for check in terms.checks])
 
 
-async def _execute(held: Sequence[Mapping[str, Any]], jail: Jail, limit: int) -> list[Execution]:
-    return [await execute(row["code"], jail, limit, unavoidable=row["unavoidable"]) for row in held]
+async def _execute(
+    held: Sequence[Mapping[str, Any]], jail: Jail, terms: _Terms, records: Mapping[str, Record]
+) -> list[Execution]:
+    return [
+        await execute(
+            row["code"],
+            jail,
+            terms.search_limit,
+            unavoidable=row["unavoidable"],
+            checks=terms.checks,
+            record=records.get(row["record_id"]),
+        )
+        for row in held
+    ]
 
 
-def _search_limit(store: Store, run_id: str) -> int:
-    rows = store.rows("runs", {"run_id": run_id, "sequence": 0}, ["config"])
+def _read_terms(store: Store, run_id: str) -> _Terms:
+    rows = store.rows("runs", {"run_id": run_id, "sequence": 0}, ["config", "selection"])
     if not rows:
         raise unknown_run(run_id, known_runs(store), store.address)
-    limit: int = json.loads(rows[0]["config"]).get("search_limit", RunConfig.model_fields["search_limit"].default)
-    return limit
+    config = json.loads(rows[0]["config"])
+    limit: int = config.get("search_limit", RunConfig.model_fields["search_limit"].default)
+    try:
+        checks = draft_checks(config.get("checks", ()))
+    except UnknownName as error:
+        raise _missing_check(run_id, config) from error
+    return _Terms(limit, checks, json.loads(rows[0]["selection"] or "{}"))
+
+
+def _missing_check(run_id: str, config: Mapping[str, Any]) -> PluginError:
+    """Return the error for the first check of a run that no installed package has."""
+    installed = find_checks().found
+    name = next(name for name in config["checks"] if name not in installed)
+    origin = config.get("made_with", {}).get("plugins", {}).get(f"check/{name}")
+    package, _, version = (origin or "").partition(" ")
+    install = f"pip install {package}=={version}" if version else "install the package that has it"
+    return PluginError(
+        f"run {run_id} was made with the check {name} of {origin or 'a package'}, which is not installed: without it "
+        "its drafts cannot be checked again",
+        remedy=f"{install}; or name other runs",
+    )
+
+
+def _read_records(store: Store, terms: _Terms, chunk: Chunk) -> dict[str, Record]:
+    """Return the records of a chunk as they were for the run, by id; none where no check looks at them."""
+    if not terms.needs_records:
+        return {}
+    wanted = {record_id: terms.content.get(record_id) for record_id, _ in chunk.drafts}
+    records = RecordReader(store).take(wanted)
+    missing = sorted(wanted.keys() - records.keys())
+    if missing:
+        raise InputError(
+            f"the store no longer contains {len(missing)} of the records that checks of run {chunk.run_id} look at",
+            record_id=missing[0],
+            remedy="add them again with hazardmill ingest, from the same files",
+        )
+    return records
 
 
 def _read_drafts(connection: DuckDBPyConnection, chunk: Chunk) -> list[dict[str, Any]]:
@@ -223,14 +294,18 @@ def _rows(connection: DuckDBPyConnection, query: str, asked: Mapping[str, Any]) 
 
 
 def _compare(
-    run_id: str, held: Sequence[Mapping[str, Any]], executions: Sequence[Execution], profile: str
+    run_id: str,
+    held: Sequence[Mapping[str, Any]],
+    executions: Sequence[Execution],
+    profile: str,
+    checks: Sequence[str],
 ) -> RecheckSummary:
     differences: list[Difference] = []
     differing, digest = 0, f"{0:064x}"
     for row, execution in zip(held, executions, strict=True):
         found = _verdict(execution)
         digest = _join(digest, content_hash([row["record_id"], row["draft"], found]))
-        said = _stored_figures(row)
+        said = _stored_figures(row, checks)
         different = [name for name, value in said.items() if value != found.get(name)]
         differing += bool(different)
         differences += [
@@ -272,10 +347,10 @@ def _verdict(execution: Execution) -> dict[str, Any]:
     return verdict
 
 
-def _stored_figures(row: Mapping[str, Any]) -> dict[str, Any]:
+def _stored_figures(row: Mapping[str, Any], checks: Sequence[str]) -> dict[str, Any]:
     """Return the same from the store, which keeps no proofs of a draft that is not a task, or is a duplicate."""
     said: dict[str, Any] = {"document_hash": row["document_hash"]}
-    for name in (check.name for check in CHECKS):
+    for name in checks:
         check = row["checks"].get(name)
         if check is not None:
             said |= _of_check(name, {**check, "details": json.loads(check["details"])})

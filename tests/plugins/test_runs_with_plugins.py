@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import PluginError, ProviderError, UsageError
+from hazardmill.plugins import _declared
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configure_run, live_backend
+from hazardmill.runs.recheck import chunks, recheck
 from hazardmill.runs.run import Run
 from hazardmill.settings import Settings
 from hazardmill.store.store import Store
@@ -103,6 +107,33 @@ def test_the_version_of_a_check_is_kept_and_another_one_is_refused(
         Run.load(store, "run", run.resources).resume()
     child, _ = Run.load(store, "run", run.resources).child(run_id="child")
     assert child.made.plugins == {"check/no_pots": "hazardmill-pots 0.4"}
+
+
+def test_recheck_runs_the_checks_of_a_run_again_and_names_a_package_that_is_gone(
+    store: Store, notes: Path, site: Path
+) -> None:
+    lay_check(site)
+    worked(started(store, notes, model("pot", "cup"), checks=("no_pots",)))
+    (chunk,) = chunks(store)
+    found = recheck(store, chunk)
+    assert (found.drafts, found.accepted, found.differing) == (2, 1, 0)
+    del sys.modules["no_pots"]
+    (site / "no_pots.py").write_text(CHECK.format(body="return None"))
+    shutil.rmtree(site / "__pycache__", ignore_errors=True)
+    importlib.invalidate_caches()
+    found = recheck(store, chunk)
+    assert {each.what for each in found.differences} == {
+        f"no_pots: {part}" for part in ("passed", "reason", "message", "mend")
+    }
+    shutil.rmtree(site / "hazardmill_pots-0.3.dist-info")
+    _declared.cache_clear()
+    for again in (lambda: chunks(store), lambda: recheck(store, chunk)):
+        with pytest.raises(PluginError) as caught:
+            again()
+        assert "run run was made with the check no_pots of hazardmill-pots 0.3, which is not installed" in str(
+            caught.value
+        )
+        assert "pip install hazardmill-pots==0.3" in str(caught.value.remedy)
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
 
     Every verdict and proof is compared; nothing is written. Without RUN_ID all runs are checked. A difference means
     that the stored verdict was made by another version of hazardmill or with less time or memory, or that something is
-    damaged. Equal verdicts give the same digest on every machine. To spread the work over several machines, see
-    docs/scaling.md.
+    damaged. Checks of packages that a run names run too, so these packages must be installed. Equal verdicts give the
+    same digest on every machine. To spread the work over several machines, see docs/scaling.md.
 
-    Exit code 1 if anything differs, or if there is no jail here; 3 if there is no draft to check.
+    Exit code 1 if anything differs, or if there is no jail here; 3 if there is nothing to check, or a package is gone.
     """
     store = open_store(store_path)
     profile = jail or load_settings().jail
