@@ -28,7 +28,7 @@ from hazardmill.llm.call_tally import CallTally
 from hazardmill.records import Outcome
 from hazardmill.run_options import ModelOptions, run_options
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, fit_deadline
+from hazardmill.runs.config_from_settings import change_config, configure_run
 from hazardmill.runs.overview.pace import RunPace
 from hazardmill.runs.reproducibility import config_changes
 from hazardmill.runs.run import Run
@@ -283,17 +283,7 @@ def _resume(store: Store, run_id: str, inputs: list[RunInput], values: Mapping[s
         raise UsageError(
             f"run {run_id} does not replay the store {replay}", remedy="leave out replay, or name another run_id"
         )
-    changed = fit_deadline(values, run.config.deadline_s)
-    stages = {"author": "model", "extract": "extract_model", "judge": "judge_model"}
-    models = {stage: changed.pop(name) for stage, name in stages.items() if name in changed}
-    config = RunConfig.model_validate(
-        {
-            **run.config.model_dump(),
-            **changed,
-            **({"inputs": inputs} if inputs else {}),
-            "models": {**run.config.models.model_dump(), **models},
-        }
-    )
+    config = change_config(run.config, values, inputs)
     changes = config_changes(run.config, config)
     if changes:
         raise UsageError(

@@ -88,6 +88,47 @@ def configure_run(
     )
 
 
+def change_config(config: RunConfig, given: Mapping[str, Any], inputs: Sequence[RunInput] = ()) -> RunConfig:
+    """Return the configuration of a run that exists with the given options changed.
+
+    Args:
+        config: The configuration that the run was started with.
+        given: Fields of ``RunConfig`` by name, and ``model``, ``extract_model`` and ``judge_model``. A missing field
+            was not given; a budget of None means no budget.
+        inputs: Other records than those of the run; empty for these.
+
+    Raises:
+        UsageError: The values do not go together.
+        ValidationError: A value cannot be used.
+    """  # noqa: DOC501  # helpers make a UsageError, and pydantic a ValidationError
+    values = fit_deadline(given, config.deadline_s)
+    # A new model replaces the old one in all stages that shared it; a stage with a model of its own keeps that.
+    author = values.pop("model", None) or config.models.author
+    models = {
+        stage: values.pop(f"{stage}_model", None) or (author if old == config.models.author else old)
+        for stage, old in config.models.model_dump().items()
+    }
+    live = live_backend([*models.values(), *values.get("fallback_models", config.fallback_models)])
+    if live != "litellm":
+        if "api_base" in values and not config.model_copy(update={"backend": live}).asks_provider:
+            raise no_server(author)
+        # How another model was reached; a package's backend that was asked before may have the address.
+        address = config.api_base if live == config.backend else None
+        values = {"batch": False, "exchange": None, "api_base": address, **values}
+    if values.get("budget_usd", ...) is None:
+        # Without a limit there is nothing to share.
+        values.setdefault("budget_id", None)
+    if "exchange" in values:
+        values.setdefault("batch", False)
+    elif "batch" in values:
+        # Either of both options chooses how requests travel from here on.
+        values["exchange"] = None
+    backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
+    return config.model_validate(
+        {**config.model_dump(), **values, **backend, "models": models, "inputs": inputs or config.inputs}
+    )
+
+
 def with_base_domain(values: Mapping[str, Any]) -> RunConfig:
     """Return a configuration with the text of its base domain, which a run of scenarios keeps.
 

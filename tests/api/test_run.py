@@ -110,6 +110,14 @@ def test_a_run_is_not_resumed_as_another_one(made: tuple[GenerationRun, list[Run
         hazardmill.generate(run_id=run.run_id, store=run.store, limit=1)
 
 
+def test_another_model_is_that_of_all_stages_as_with_the_command(made: tuple[GenerationRun, list[RunUpdate]]) -> None:
+    run, _ = made
+    with pytest.raises(
+        UsageError, match=r"(?s)extract model: recorded -> openai/gpt-4o.*judge model: recorded -> openai"
+    ):
+        hazardmill.generate(run_id=run.run_id, store=run.store, model="openai/gpt-4o")
+
+
 def test_folders_of_a_run_are_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     inputs = (RunInput(source="neiss"),)

@@ -12,7 +12,7 @@ from hazardmill.cli.options import read_facts, read_named_values
 from hazardmill.cli.run_options import read_given, refuse_format_alone
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, fit_deadline, live_backend, no_server
+from hazardmill.runs.config_from_settings import change_config, configure_run
 from hazardmill.runs.recipes.reading import absolute_path, read_recipe
 from hazardmill.runs.recipes.recipe import RecipeSource
 from hazardmill.settings import load_settings
@@ -105,37 +105,16 @@ def override_config(config: RunConfig, limits: tuple[str, ...], given: dict[str,
 
     Raises:
         click.UsageError, UsageError: Options do not go together.
-    """  # noqa: DOC501  # the helper makes a UsageError
-    values = fit_deadline(read_given(given), config.deadline_s)
-    # A new model replaces the old one in all stages that shared it; a stage with a model of its own keeps that.
-    author = values.pop("model", None) or config.models.author
-    models = {
-        stage: values.pop(f"{stage}_model", None) or (author if old == config.models.author else old)
-        for stage, old in config.models.model_dump().items()
-    }
+    """  # the helper makes a UsageError
+    values = read_given(given)
     most = read_named_values(limits, tuple(item.source for item in config.inputs), "--limit")
     inputs = [
         item.model_copy(update={"limit": _limit(most[item.source])}) if item.source in most else item
         for item in config.inputs
     ]
-    live = live_backend([*models.values(), *values.get("fallback_models", config.fallback_models)])
-    if live != "litellm":
-        if "api_base" in values and not config.model_copy(update={"backend": live}).asks_provider:
-            raise no_server(author)
-        # How another model was reached; a package's backend that was asked before may have the address.
-        address = config.api_base if live == config.backend else None
-        values = {"batch": False, "exchange": None, "api_base": address, **values}
-    if values.get("budget_usd", ...) is None:
-        # Without a limit there is nothing to share.
-        values.setdefault("budget_id", None)
-    if "exchange" in values:
-        values.setdefault("batch", False)
-    elif "batch" in values:
-        # Either of both options chooses how requests travel from here on.
-        values["exchange"] = None
-    refuse_format_alone(values.get("exchange_format"), values.get("exchange", config.exchange))
-    backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
-    return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
+    changed = change_config(config, values, inputs)
+    refuse_format_alone(values.get("exchange_format"), changed.exchange)
+    return changed
 
 
 def _path(text: str | None) -> Path | None:
