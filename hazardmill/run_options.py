@@ -203,7 +203,7 @@ class AccessOptions(FrozenModel):
         dict[str, GivenPrice],
         Field(
             description="Prices of models in USD per million tokens, in place of the price list; a price without a "
-            "model is that of all models."
+            "model is that of all models, and as an option replaces all other prices."
         ),
         RunOption(
             "--price",

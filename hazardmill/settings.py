@@ -20,7 +20,15 @@ from pydantic_settings import (
 from hazardmill.authors import Author, Doi
 from hazardmill.errors import SettingsError
 from hazardmill.files import FileKind, kind_of
-from hazardmill.run_options import AccessOptions, GenerationOptions, ModelOptions, RunOption, deadline_for, read_prices
+from hazardmill.run_options import (
+    ALL_MODELS,
+    AccessOptions,
+    GenerationOptions,
+    ModelOptions,
+    RunOption,
+    deadline_for,
+    read_prices,
+)
 
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
@@ -121,6 +129,12 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
         values = {name: getattr(self, name) if value is None else value for name, value in given.items()}
         if given.get("deadline_s") is None and given.get("attempt_timeout") is not None:
             values["deadline_s"] = deadline_for(given["attempt_timeout"], self.deadline_s)
+        if given.get("prices") is not None:
+            values["prices"] = override_prices(self.prices, given["prices"])
+        if given.get("exchange") is not None and given.get("batch") is None and "batch" in values:
+            values["batch"] = False
+        elif given.get("batch") and given.get("exchange") is None and "exchange" in values:
+            values["exchange"] = None
         return values
 
     @classmethod
@@ -180,3 +194,28 @@ def _refuse_unknown_variables() -> None:
                 f"{variable} is not a setting",
                 remedy=f"did you mean {PREFIX}{close[0]}?" if close else f"unset it; the settings are {settings}",
             )
+
+
+def override_prices(prices: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return prices with those that were given in their place.
+
+    Args:
+        prices: What a recipe, the settings or an existing run says, by model.
+        given: What overrides it. The price of a model replaces that of this model; a price of all models replaces
+            every price, and so does none at all.
+
+    Returns:
+        The prices by model, where ``ALL_MODELS`` stands for every other model.
+    """
+    return {**prices, **given} if given and ALL_MODELS not in given else dict(given)
+
+
+def override_channel(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without the channel of requests that a given one replaces: of a batch and a folder one holds.
+
+    Args:
+        values: Options by field, from a recipe or the settings.
+        given: What overrides them.
+    """
+    replaced = "batch" if given.get("exchange") is not None else "exchange" if given.get("batch") else None
+    return {name: value for name, value in values.items() if name != replaced}

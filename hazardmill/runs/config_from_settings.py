@@ -15,7 +15,7 @@ from hazardmill.resources import prompts_folder
 from hazardmill.run_options import deadline_for
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.scenarios.reading import read_domain
-from hazardmill.settings import Settings
+from hazardmill.settings import Settings, override_channel, override_prices
 
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
 """Models that need no server, and the backend that answers for each."""
@@ -69,6 +69,9 @@ def configure_run(
         _drop_channel(chosen)
     if replay is not None:
         _drop_channel(chosen)
+    chosen = override_channel(chosen, values)
+    if isinstance(values.get("prices"), Mapping):
+        values["prices"] = override_prices(settings.prices, values["prices"])
     values = fit_deadline(values, chosen.get("deadline_s"))
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
@@ -102,6 +105,8 @@ def change_config(config: RunConfig, given: Mapping[str, Any], inputs: Sequence[
         ValidationError: A value cannot be used.
     """  # noqa: DOC501  # helpers make a UsageError, and pydantic a ValidationError
     values = fit_deadline(given, config.deadline_s)
+    if isinstance(values.get("prices"), Mapping):
+        values["prices"] = override_prices(config.prices, values["prices"])
     # A new model replaces the old one in all stages that shared it; a stage with a model of its own keeps that.
     author = values.pop("model", None) or config.models.author
     models = {

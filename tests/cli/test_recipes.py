@@ -101,9 +101,34 @@ def test_options_override_a_recipe(recipe: Path, neiss: Path) -> None:
     assert (changed.inputs[0].path, changed.inputs[1].path) == (neiss, None)
     assert (changed.budget_usd, changed.budget_id) == (None, None)
     assert changed.prices == {"all": GivenPrice(input=0, output=0)}
+    # A price of one model replaces that only; a price of all models is that of all.
+    several = "prices: {openai/gpt-4o: {input: 3, output: 4}, all: {input: 1, output: 2}}"
+    recipe.write_text(re.sub("prices: .*", several, recipe.read_text()))
+    one = configured(recipe, "--price", "openai/gpt-4o=in=5,out=6").prices
+    assert one == {"openai/gpt-4o": GivenPrice(input=5, output=6), "all": GivenPrice(input=1, output=2)}
+    assert configured(recipe, "--price", "in=0,out=0").prices == {"all": GivenPrice(input=0, output=0)}
     # Another model is not at the address of the recipe.
     replaced = configured(recipe, "--model", "offline-author", "--budget-usd", "none")
     assert (replaced.backend, replaced.api_base) == ("offline", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "option", "batch", "exchange"),
+    [
+        ("exchange: files", ["--batch"], True, False),
+        ("exchange: files", ["--no-batch"], False, True),
+        ("batch: true", ["--exchange", "files"], False, True),
+        ("batch: true", [], True, False),
+    ],
+)
+def test_an_option_chooses_how_requests_travel_whatever_the_recipe_says(
+    said: str, option: list[str], batch: bool, exchange: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "channel.yaml"
+    path.write_text(f"sources: [{{source: bddl}}]\nmodel: openai/gpt-4o\n{said}\n")
+    found = configured(path, *option)
+    assert (found.batch, found.exchange is not None) == (batch, exchange)
+    found.check()
 
 
 def test_null_in_a_recipe_is_no_value_whatever_the_settings_say(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
