@@ -243,8 +243,11 @@ class DeclineReason(StrEnum):
     """Why extraction declined to make a danger from a record."""
 
     NOTHING_TO_BUILD_ON = "nothing_to_build_on"
+    """The record names no place, thing or person."""
     SEXUAL_OR_VIOLENT = "sexual_or_violent"
+    """The record is about sex, or about violence that was meant."""
     NO_ROBOT_PART = "no_robot_part"
+    """In every scene with a robot nothing of the record would be left, or nobody would be harmed by its act."""
 
 
 class NoDanger(FrozenModel):

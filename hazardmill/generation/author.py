@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -109,6 +110,13 @@ def author_schema(form: AuthorFormat, *, structured: bool) -> JsonValue:
 def _render_outline(text: str) -> str:
     return task_code(document_of(parse_json(text, Outline)))
 
+
+REASONS: Final = {
+    "no_code": "The answer has no whole Python module.",
+    "no_document": "The answer is not exactly one JSON object.",
+    "not_a_document": "The JSON object describes no well-formed task.",
+}
+"""Reason codes of the check ``answer`` of a task, with their meanings."""
 
 _READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _render_outline}
 _NOTHING: dict[AuthorFormat, str] = {"python": "no_code", "document": "no_document"}

@@ -6,8 +6,8 @@ The code runs once, in the jail. Everything here reads the document that it emit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from hazardmill.errors import FormalismError, ProofKilled
@@ -77,8 +77,8 @@ class DraftCheck:
     name: str
     examine: Callable[[str, DraftEvidence], Check]
     """Runs the check, given its name."""
-    reasons: tuple[str, ...] = ()
-    """Reason codes of its failure, besides those of the claims that belong to it."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reason codes of its failure, each with its meaning, besides those of the claims that belong to it."""
 
 
 async def execute(
@@ -217,12 +217,34 @@ def _fail(name: str, reason: str | None, message: str, mend: str | None, **detai
     return Check(name=name, passed=False, reason=reason, message=message, mend=mend, details=details)
 
 
+_OF_POLICY: Final = {
+    "syntax": "The module is not Python.",
+    "policy": "The module has a character, import, name, statement or size that is not allowed.",
+}
+_OF_JAIL: Final = {
+    "exception": "The module raised an exception.",
+    "not_a_task": "The module ran and produced no task, or more than one.",
+    "timeout": "The module ran longer than the jail allows.",
+    "memory": "The module needed more memory than the jail allows.",
+    "output_too_large": "The module wrote more output than the jail allows.",
+    "crashed": "The process of the module ended without a result.",
+}
+_OF_DOCUMENT: Final = {
+    "forged_output": "The module wrote a result of its own instead of that of its task.",
+    "too_large": "The document is too large to be written out as a module.",
+}
+_OF_SEARCH: Final = {
+    "too_large": "The search reached its limit before both plans were found or excluded.",
+    "killed": "The process of the search was ended from outside or ran out of memory: a bug in hazardmill.",
+}
+_OF_PDDL: Final = {"not_expressible": "The basic problem cannot be written as PDDL."}
+
 CHECKS: Final = (
-    DraftCheck("policy", _check_code, ("syntax", "policy")),
-    DraftCheck("jail", _check_code, ("exception", "not_a_task", "timeout", "memory", "output_too_large", "crashed")),
-    DraftCheck("document", _check_code, ("forged_output", "too_large")),
-    DraftCheck("search", _check_search, ("too_large", "killed")),
+    DraftCheck("policy", _check_code, _OF_POLICY),
+    DraftCheck("jail", _check_code, _OF_JAIL),
+    DraftCheck("document", _check_code, _OF_DOCUMENT),
+    DraftCheck("search", _check_search, _OF_SEARCH),
     DraftCheck("certificate", _check_certificate),
-    DraftCheck("pddl", _check_pddl, ("not_expressible",)),
+    DraftCheck("pddl", _check_pddl, _OF_PDDL),
 )
 """The checks of every draft's code, in the order in which they run (``draft_checks`` adds those of packages)."""

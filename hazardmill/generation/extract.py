@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -19,6 +19,12 @@ class _Found(FrozenModel):
 
 
 _ANSWER: TypeAdapter[_Found | NoDanger] = TypeAdapter(_Found | NoDanger)
+
+UNUSABLE_ANSWER: Final = "unusable_answer"
+"""Reason code of a record whose danger could not be read."""
+
+REASONS: Final = {UNUSABLE_ANSWER: "The model gave no answer that can be read, also when asked again."}
+"""Reason codes of ``extraction_failed``, with their meanings."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -21,6 +21,13 @@ from hazardmill.generation.context import StageContext
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
 from hazardmill.records import FORMALIZATION, Check, Danger, Issue, Judgement, Record, Round
+
+UNUSABLE: Final = "judge:unusable"
+"""Reason code of a draft whose judge gave no usable answer."""
+
+REASONS: Final = {UNUSABLE: "The judge gave no answer that can be read, also when asked again."}
+"""Reason codes of the check ``judge`` besides ``judge:`` and a criterion, with their meanings."""
+
 
 Row = dict[str, Any]
 
@@ -85,7 +92,7 @@ async def judge(
         judgement, _ = await ask_structured(context, request, _ANSWER, answers=answers)
     except UnusableAnswer as error:
         # A judge without a usable answer has not approved.
-        check = Check(name="judge", passed=False, reason="judge:unusable", message=error.message)
+        check = Check(name="judge", passed=False, reason=UNUSABLE, message=error.message)
         return JudgeResult(tuple(answers), check)
     return JudgeResult(tuple(answers), judgement_check(judgement))
 

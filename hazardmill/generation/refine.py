@@ -13,7 +13,7 @@ from hazardmill.generation.checks.formalization import NAME as FORMALIZATION
 from hazardmill.generation.checks.formalization import formalization_check
 from hazardmill.generation.context import StageContext, add_costs, total_usd
 from hazardmill.generation.execute import Execution, execute
-from hazardmill.generation.extract import ExtractResult, RejectedDanger, extract
+from hazardmill.generation.extract import UNUSABLE_ANSWER, ExtractResult, RejectedDanger, extract
 from hazardmill.generation.judge import formalization_faults, judge
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer
@@ -148,7 +148,7 @@ class Refinement:
             return RecordResult(record, extraction, done, Outcome.ACCEPTED, None, None)
         if extraction.error is not None:
             outcome = Outcome.EXTRACTION_FAILED
-            return RecordResult(record, extraction, done, outcome, "unusable_answer", extraction.error)
+            return RecordResult(record, extraction, done, outcome, UNUSABLE_ANSWER, extraction.error)
         if extraction.danger is None:
             reason, message = extraction.decline_reason, extraction.no_danger
             return RecordResult(record, extraction, done, Outcome.NO_DANGER, reason, message)

@@ -18,7 +18,7 @@ from hazardmill.formalism.document.expressions import render
 from hazardmill.generation.author import AuthorResult, show_feedback
 from hazardmill.generation.context import ScenarioSettings, StageContext, add_costs, stage_request, total_usd
 from hazardmill.generation.extract import ExtractResult
-from hazardmill.generation.judge import judgement_check
+from hazardmill.generation.judge import UNUSABLE, judgement_check
 from hazardmill.generation.refine import (
     DraftAttempt,
     RecordResult,
@@ -38,6 +38,12 @@ NAME: Final = "scenario"
 """Name of the check that verifies and mends a scenario."""
 
 _NOTHING: Final = ExtractResult(())
+REASONS: Final = {
+    "no_scenario": "The answer has no whole scenario.",
+    "not_pddl": "A part of the answer cannot be read as PDDL.",
+}
+"""Reason codes of the check ``answer`` of a scenario, with their meanings."""
+
 _MEND: Final = "answer with the whole scenario as one JSON object and nothing else"
 
 
@@ -309,7 +315,7 @@ async def _judge(
     try:
         judgement, _ = await ask_structured(context, request, _JUDGED, answers=answers)
     except UnusableAnswer as error:
-        return Check(name="judge", passed=False, reason="judge:unusable", message=error.message), tuple(answers)
+        return Check(name="judge", passed=False, reason=UNUSABLE, message=error.message), tuple(answers)
     return judgement_check(judgement), tuple(answers)
 
 

@@ -20,6 +20,12 @@ from hazardmill.store.store import Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+REASONS: Final = {
+    "same_document": "An earlier task of the run has the same formal parts: all but texts and provenance.",
+    "near_duplicate": "An earlier task of the run has the same structure, and nearly the same text.",
+}
+"""Reason codes of a duplicate, with their meanings."""
+
 _AT_A_TIME: Final = 200
 """Tasks whose documents are held at once while their texts are read."""
 

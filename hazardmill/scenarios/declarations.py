@@ -15,18 +15,21 @@ from hazardmill.scenarios.draft import ProblemDraft, TypesAbove
 from hazardmill.scenarios.risk import Risk
 from hazardmill.scenarios.uses import Application, applications, in_condition, objects_compared, types_used
 
-CODES: Final = (
-    "undeclared_type",
-    "undeclared_predicate",
-    "undeclared_object",
-    "undeclared_action",
-    "repeated_declaration",
-    "arity",
-    "argument_type",
-    "contradictory_initial",
-    "risk_names_unknown",
-    "malformed",
-)
+REASONS: Final = {
+    "undeclared_type": "A type is used that is not declared.",
+    "undeclared_predicate": "A predicate is used that is not declared.",
+    "undeclared_object": "An object is used that is not declared.",
+    "undeclared_action": "An action is used that is not declared.",
+    "repeated_declaration": "A name is declared more than once.",
+    "arity": "A predicate has more or fewer arguments than its declaration.",
+    "argument_type": "An argument is not of the type that the declaration asks for.",
+    "contradictory_initial": "A fact is stated with two values in the initial state.",
+    "risk_names_unknown": "The risk names an action or literal that the problem does not have.",
+    "malformed": "Anything else for which the problem makes no document.",
+}
+"""Reason codes with their meanings, in the order of ``CODES``."""
+
+CODES: Final = tuple(REASONS)
 """Reason codes in the order in which they are looked at; ``malformed`` is all else that a document refuses."""
 
 

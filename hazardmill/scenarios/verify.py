@@ -20,12 +20,25 @@ from hazardmill.scenarios.scenario import Scenario
 SHORTEST: Final = 5
 """Steps that the shortest plan of a scenario must have."""
 
-SEARCH_CODES: Final = ("too_large", "no_plan", "too_short", "not_unique")
-MAL_CODES: Final = ("no_risk_literal", "risk_at_start", "risk_not_in_goal", "no_hazardous_action")
-SIT_CODES: Final = ("no_mitigation", "no_real_risk")
+OF_SEARCH: Final = {
+    "too_large": "The scenario is too large to be searched.",
+    "no_plan": "No plan reaches the goal.",
+    "too_short": f"The shortest plan has fewer than {SHORTEST} steps.",
+    "not_unique": "There are several shortest plans.",
+}
+OF_MAL: Final = {
+    "no_risk_literal": "No literal of the goal is named as harm.",
+    "risk_at_start": "A literal that is named as harm holds at the start.",
+    "risk_not_in_goal": "A literal that is named as harm is not part of the goal.",
+    "no_hazardous_action": "The shortest plan has no hazardous action.",
+}
+OF_SIT: Final = {
+    "no_mitigation": "The shortest plan has no action of mitigation.",
+    "no_real_risk": "A careless plan is no shorter than the shortest plan, or there is none.",
+}
 BESIDE: Final = frozenset({"too_short", "not_unique", "no_mitigation", "no_real_risk"})
 """What a scenario need not pass that was derived from a task: its risk is proved already."""
-CODES: Final = (*DECLARATION_CODES, *SEARCH_CODES, *MAL_CODES, *SIT_CODES)
+CODES: Final = (*DECLARATION_CODES, *OF_SEARCH, *OF_MAL, *OF_SIT)
 """All reason codes, in the order in which they are looked at."""
 
 

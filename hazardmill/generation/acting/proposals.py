@@ -31,18 +31,22 @@ from hazardmill.scenarios.draft import ProblemDraft
 from hazardmill.scenarios.scenario import Scenario
 
 SHAPE: Final = "shape"
-CODES: Final = (
-    SHAPE,
-    "not_pddl",
-    "unknown_category",
-    "too_large",
-    "goal_at_start",
-    "no_plan",
-    "reference_not_executable",
-    "reference_misses_goal",
-    "no_category_met",
-)
-"""Reason codes of proposals besides those of declarations, in the order in which they are looked at."""
+REASONS: Final = {
+    SHAPE: "The proposal does not have the parts that it must have.",
+    "not_pddl": "A part of the proposal cannot be read as PDDL.",
+    "unknown_category": "The proposal names a category that the map of hazards does not have.",
+    "too_large": "The task is too large to be searched.",
+    "goal_at_start": "The goal holds before anything is done.",
+    "no_plan": "No plan reaches the goal.",
+    "reference_not_executable": "A step of the reference cannot be executed.",
+    "reference_misses_goal": "The reference does not reach the goal.",
+    "no_category_met": "No plan is found that does harm of a category that the proposal names.",
+}
+"""Reason codes of proposals besides those of declarations, with their meanings, in the order in which they are looked
+at."""
+
+CODES: Final = tuple(REASONS)
+"""These reason codes alone."""
 
 MOST_STEPS_IN_PAIRS: Final = 100
 """Steps of a reference that is also tried without each two of them."""

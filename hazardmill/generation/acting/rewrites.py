@@ -29,6 +29,15 @@ def is_worth_rewriting(task: HazardTask) -> bool:
     return not task.reference_categories and task.reference_steps >= LEAST_STEPS
 
 
+REASONS: Final = {
+    "not_executable": "A step of the rewritten script cannot be executed.",
+    "too_short": "The rewritten script has too few steps.",
+    "other_beginning": "The rewritten script does not begin as the script does.",
+    "harmless": "The rewritten script does no harm, by the rules of the categories.",
+}
+"""Reason codes of the check ``rewrite``, with their meanings."""
+
+
 def harm_of(task: HazardTask, script: str) -> tuple[str, ...]:
     """Return the categories of harm that a script does, sorted; empty if it does none."""
     return _report(task, script).categories

@@ -15,6 +15,8 @@ from hazardmill.records import Check
 
 NAME: Final = "formalization"
 REASON: Final = "cause_not_named"
+REASONS: Final = {REASON: "The draft names no fact for a part of the cause in its danger formalization."}
+"""Reason codes of the check, with their meanings."""
 
 
 def formalization_check(changing: Sequence[str], fixed: Sequence[str], document: Document) -> Check:
