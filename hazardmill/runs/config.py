@@ -11,6 +11,7 @@ from hazardmill.errors import UsageError
 from hazardmill.extras import require_mill
 from hazardmill.generation.models import Models
 from hazardmill.ingest.shards import Shard
+from hazardmill.ingest.sources.streams import is_stream
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import FrozenModel
@@ -22,7 +23,7 @@ class RunInput(FrozenModel):
 
     Attributes:
         source: Name of the source.
-        path: File or folder to read, absolute; None for the records in the store.
+        path: File or folder to read, absolute, or a stream; None for the records in the store.
         limit: The most records to take; None for no limit.
         where: Facts that a record must have, by name.
     """
@@ -38,7 +39,7 @@ class RunInput(FrozenModel):
     @classmethod
     def _make_absolute(cls, path: Path | None) -> Path | None:
         # A run may be resumed from another folder.
-        return None if path is None else path.absolute()
+        return path if path is None or is_stream(path) else path.absolute()
 
     @field_validator("shard")
     @classmethod

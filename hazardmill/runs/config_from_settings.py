@@ -125,8 +125,8 @@ def change_config(config: RunConfig, given: Mapping[str, Any], inputs: Sequence[
         values.setdefault("budget_id", None)
     if "exchange" in values:
         values.setdefault("batch", False)
-    elif "batch" in values:
-        # Either of both options chooses how requests travel from here on.
+    elif values.get("batch"):
+        # Either of both options chooses how requests travel from here on. Without batches, a folder stays.
         values["exchange"] = None
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate(

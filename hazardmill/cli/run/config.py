@@ -11,6 +11,7 @@ import click
 from hazardmill.cli.options import read_facts, read_named_values
 from hazardmill.cli.run_options import read_given, refuse_format_alone
 from hazardmill.errors import UsageError
+from hazardmill.ingest.sources.streams import is_stream
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.config_from_settings import change_config, configure_run
 from hazardmill.runs.recipes.reading import absolute_path, read_recipe
@@ -56,7 +57,9 @@ def new_config(
         values = {**recipe.answers, **values}
         replay = recipe.replayed if replay is None else replay
         # Absolute, as all paths of a recipe: the same command is the same run in any folder.
-        paths = {name: str(absolute_path(Path(text))) for name, text in paths.items()}
+        paths = {
+            name: text if is_stream(Path(text)) else str(absolute_path(Path(text))) for name, text in paths.items()
+        }
     items = [
         RunInput(
             source=each.source,

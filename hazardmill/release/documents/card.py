@@ -376,13 +376,13 @@ def _prices(facts: Facts) -> Ready | str:
             f"{each.input:g}",
             f"{each.cached_input:g}",
             f"{each.output:g}",
-            "given" if each.checked is None else each.checked.isoformat(),
+            "" if each.checked is None else each.checked.isoformat(),
             each.origin,
         )
         for each in facts.manifest.prices
     ]
     head = ("Price used: model", "Input", "Cached input", "Output", "Checked", "Origin")
-    return Ready(f"Prices in USD per million tokens.\n\n{table(head, rows)}")
+    return Ready(f"Prices in USD per million tokens, for single requests to the models asked.\n\n{table(head, rows)}")
 
 
 def _review(facts: Facts) -> Iterator[str]:
