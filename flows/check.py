@@ -126,7 +126,8 @@ def on_dask(
 ) -> Checked:
     """Send chunks to the workers, each as ids and a path, and add up the results."""
     opened = Store.open(store)
-    drafts = chunks(opened, run_ids, drafts_a_task) if drafts_a_task else None
+    left_out: list[str] = []
+    drafts = chunks(opened, run_ids, drafts_a_task, left_out=left_out) if drafts_a_task else None
     tasks = task_chunks(opened, tasks_a_task) if tasks_a_task else None
     executing = [check_drafts.submit(store, number, chunk, jail) for number, chunk in enumerate(drafts or (), 1)]
     naming = [name_structures.submit(store, number, ids) for number, ids in enumerate(tasks or (), 1)]
@@ -136,7 +137,9 @@ def on_dask(
     comparing = [compare_texts.submit(store, number, chunk) for number, chunk in enumerate(alike_chunks, 1)]
     return Checked(
         store=store,
-        executions=None if drafts is None else sum((future.result() for future in executing), RecheckSummary()),
+        executions=None
+        if drafts is None
+        else sum((future.result() for future in executing), RecheckSummary(left_out=tuple(left_out))),
         tasks=None if tasks is None else sum(map(len, tasks)),
         duplicates=[each for future in comparing for each in future.result()],
     )

@@ -18,6 +18,7 @@ def in_words(found: Checked) -> list[str]:
     if done is not None:
         lines.append(f"{done.drafts:,} drafts executed again in {', '.join(done.jails)}; {done.differing:,} differ.")
         lines.append("\n".join(f"- {_quoted(difference.in_words)}" for difference in done.differences[:_LISTED]))
+        lines += [f"Left out: {_quoted(why)}" for why in done.left_out]
         lines.append(f"Digest of all verdicts: `{done.digest}`")
     if found.tasks is not None:
         lines.append(f"{found.tasks:,} tasks compared; {len(found.duplicates):,} repeat an earlier one.")

@@ -19,7 +19,7 @@ from flows.waves import Generated, start_run, work_through
 from hazardmill.errors import UsageError
 from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configure_run, fit_deadline
+from hazardmill.runs.config_from_settings import change_config, configure_run
 from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
@@ -100,4 +100,4 @@ def _stored_config(store: Store, run_id: str, source: str, given: dict[str, Any]
     if found != source:
         raise UsageError(f"run {run_id} is a run of {found}", remedy=f"start generate/{found}, or leave out run_id")
     changed = {name: value for name, value in given.items() if name in ALTER_NOTHING}
-    return config.model_copy(update=fit_deadline(changed, config.deadline_s))
+    return change_config(config, changed)

@@ -131,11 +131,8 @@ class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
             values["deadline_s"] = deadline_for(given["attempt_timeout"], self.deadline_s)
         if given.get("prices") is not None:
             values["prices"] = override_prices(self.prices, given["prices"])
-        if given.get("exchange") is not None and given.get("batch") is None and "batch" in values:
-            values["batch"] = False
-        elif given.get("batch") and given.get("exchange") is None and "exchange" in values:
-            values["exchange"] = None
-        return values
+        replaced = replaced_channel(given)
+        return values | {name: value for name, value in replaced.items() if name in given and given[name] is None}
 
     @classmethod
     def settings_customise_sources(
@@ -210,12 +207,12 @@ def override_prices(prices: Mapping[str, Any], given: Mapping[str, Any]) -> dict
     return {**prices, **given} if given and ALL_MODELS not in given else dict(given)
 
 
-def override_channel(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without the channel of requests that a given one replaces: of a batch and a folder one holds.
+def replaced_channel(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the channel of requests that a given one replaces, as not chosen: of a batch and a folder one holds.
 
     Args:
-        values: Options by field, from a recipe or the settings.
-        given: What overrides them.
+        given: Options by field that override a recipe, the settings or an existing run.
     """
-    replaced = "batch" if given.get("exchange") is not None else "exchange" if given.get("batch") else None
-    return {name: value for name, value in values.items() if name != replaced}
+    if given.get("exchange") is not None:
+        return {"batch": False}
+    return {"exchange": None} if given.get("batch") else {}

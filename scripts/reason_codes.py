@@ -16,6 +16,7 @@ from typing import Final
 from hazardmill.formalism.proofs.certificate import CLAIMS
 from hazardmill.generation import author, extract, judge, scenario_refine
 from hazardmill.generation.acting import proposals, rewrites
+from hazardmill.generation.acting import refine as acting_refine
 from hazardmill.generation.checks import formalization
 from hazardmill.generation.execute import CHECKS
 from hazardmill.records import DeclineReason
@@ -24,6 +25,7 @@ from hazardmill.resources import prompts_folder
 from hazardmill.review.policies import REASON_WORDS
 from hazardmill.review.rubric import CRITERIA_OF
 from hazardmill.runs import duplicates
+from hazardmill.runs.commits import hazard_tasks, scenarios
 from hazardmill.scenarios import declarations, verify
 
 BEGIN, END = "<!-- table: python scripts/reason_codes.py {} -->", "<!-- end of table -->"
@@ -106,12 +108,15 @@ def of_scenarios() -> Iterator[Row]:
     yield from _rows("`scenario`, only `sit`", verify.OF_SIT)
     yield from _rows("`judge`", judge.REASONS)
     yield from _rows("`judge`", judge_criteria("scenario/judge.md.j2"))
+    yield from _rows("compared with earlier scenarios", scenarios.REASONS)
 
 
 def of_hazard_tasks() -> Iterator[Row]:
-    """Yield the codes of proposals of a dialogue and of rewritten scripts."""
+    """Yield the codes of dialogues, of their proposals and of rewritten scripts."""
+    yield from _rows("dialogue", acting_refine.REASONS)
     yield from _rows("proposal", proposals.REASONS)
     yield from _rows("proposal, its declarations", declarations.REASONS)
+    yield from _rows("proposal, compared with earlier tasks", hazard_tasks.REASONS)
     yield from _rows(f"`{rewrites.NAME}`", rewrites.REASONS)
 
 

@@ -15,7 +15,7 @@ from hazardmill.resources import prompts_folder
 from hazardmill.run_options import deadline_for
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.scenarios.reading import read_domain
-from hazardmill.settings import Settings, override_channel, override_prices
+from hazardmill.settings import Settings, override_prices, replaced_channel
 
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
 """Models that need no server, and the backend that answers for each."""
@@ -69,7 +69,7 @@ def configure_run(
         _drop_channel(chosen)
     if replay is not None:
         _drop_channel(chosen)
-    chosen = override_channel(chosen, values)
+    chosen |= replaced_channel(values)
     if isinstance(values.get("prices"), Mapping):
         values["prices"] = override_prices(settings.prices, values["prices"])
     values = fit_deadline(values, chosen.get("deadline_s"))
@@ -123,14 +123,16 @@ def change_config(config: RunConfig, given: Mapping[str, Any], inputs: Sequence[
     if values.get("budget_usd", ...) is None:
         # Without a limit there is nothing to share.
         values.setdefault("budget_id", None)
-    if "exchange" in values:
-        values.setdefault("batch", False)
-    elif values.get("batch"):
-        # Either of both options chooses how requests travel from here on. Without batches, a folder stays.
-        values["exchange"] = None
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate(
-        {**config.model_dump(), **values, **backend, "models": models, "inputs": inputs or config.inputs}
+        {
+            **config.model_dump(),
+            **replaced_channel(values),
+            **values,
+            **backend,
+            "models": models,
+            "inputs": inputs or config.inputs,
+        }
     )
 
 

@@ -112,6 +112,7 @@ class RecheckSummary(FrozenModel):
         differences: The differences, at most ``DIFFERENCES`` per chunk.
         digest: Hash of all verdicts, in hexadecimal. Order and chunks do not change it.
         jails: The kinds of jail that the drafts ran in.
+        left_out: Why runs were left out: a package that has one of their checks is gone.
     """
 
     drafts: int = 0
@@ -120,6 +121,7 @@ class RecheckSummary(FrozenModel):
     differences: tuple[Difference, ...] = ()
     digest: str = f"{0:064x}"
     jails: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __add__(self, other: RecheckSummary) -> RecheckSummary:
         return RecheckSummary(
@@ -129,16 +131,21 @@ class RecheckSummary(FrozenModel):
             differences=(*self.differences, *other.differences),
             digest=_join(self.digest, other.digest),
             jails=tuple(sorted({*self.jails, *other.jails})),
+            left_out=(*self.left_out, *other.left_out),
         )
 
 
-def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK) -> list[Chunk]:
+def chunks(
+    store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK, *, left_out: list[str] | None = None
+) -> list[Chunk]:
     """Return all drafts that were executed, divided into chunks.
 
     Args:
         store: The store.
         run_ids: Only drafts of these runs; None for all.
         size: Drafts per chunk; the last chunk of each run may be smaller.
+        left_out: Gets why runs are left out that nobody named and that have a check of a package that is gone; None
+            to refuse them.
 
     Raises:
         UnknownName: There is no such run.
@@ -159,9 +166,15 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     by_run: dict[str, list[tuple[str, int]]] = {}
     for run_id, record_id, draft in rows:
         by_run.setdefault(run_id, []).append((record_id, draft))
-    for run_id in by_run:
+    for run_id in tuple(by_run):
         # A missing package is found before hours of work.
-        _read_terms(store, run_id)
+        try:
+            _read_terms(store, run_id)
+        except PluginError as error:
+            if runs is not None or left_out is None or len(by_run) == 1:
+                raise
+            left_out.append(str(error))
+            del by_run[run_id]
     return [
         Chunk(run_id=run_id, drafts=tuple(drafts[start : start + size]))
         for run_id, drafts in by_run.items()

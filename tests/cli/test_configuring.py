@@ -11,6 +11,7 @@ from hazardmill.cli.run.options import generation_options
 from hazardmill.errors import UsageError
 from hazardmill.run_options import ALL_MODELS, GivenPrice
 from hazardmill.runs.config import RunConfig
+from hazardmill.runs.config_from_settings import change_config
 from hazardmill.settings import SETTINGS_FILE, Settings
 
 MODEL = ["--model", "openai/gpt-4o"]
@@ -192,3 +193,21 @@ def test_one_shard_is_of_every_source() -> None:
 def test_what_is_no_shard_is_a_wrong_option() -> None:
     with pytest.raises(click.BadParameter, match="'9/8' is not a shard: write K/N, such as 2/8"):
         configuration("--shard", "9/8")
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "batch", "folder"),
+    [
+        ({"exchange": Path("/c")}, {"batch": True}, True, None),
+        ({"batch": True}, {"exchange": Path("/c")}, False, Path("/c")),
+        # To send no batches says nothing about the folder, and a folder that is not used nothing about batches.
+        ({"exchange": Path("/c")}, {"batch": False}, False, Path("/c")),
+        ({"batch": True}, {"exchange": None}, True, None),
+    ],
+)
+def test_a_resumed_run_has_the_channel_that_was_given_and_never_sends_singly_what_nobody_said(
+    before: dict[str, Any], given: dict[str, Any], batch: bool, folder: Path | None
+) -> None:
+    started = configuration(*MODEL).model_copy(update=before)
+    changed = change_config(started, given)
+    assert (changed.batch, changed.exchange) == (batch, folder)

@@ -47,9 +47,9 @@ def lay_check(site: Path, version: str = "0.3", body: str = "") -> None:
     lay_package(site, "hazardmill-pots", version, points, {"no_pots.py": CHECK.format(body=body)})
 
 
-def started(store: Store, notes: Path, backend: ScriptedBackend, **fields: Any) -> Run:
+def started(store: Store, notes: Path, backend: ScriptedBackend, run_id: str = "run", **fields: Any) -> Run:
     config = RunConfig(inputs=(RunInput(source="notes", path=notes, limit=1),), models=TOY, concurrency=1, **fields)
-    run, _ = Run.start(store, config, "run", resources=answering(backend))
+    run, _ = Run.start(store, config, run_id, resources=answering(backend))
     return run
 
 
@@ -134,6 +134,13 @@ def test_recheck_runs_the_checks_of_a_run_again_and_names_a_package_that_is_gone
             caught.value
         )
         assert "pip install hazardmill-pots==0.3" in str(caught.value.remedy)
+    # It keeps nobody from checking the other runs, unless somebody asked for it by its name.
+    worked(started(store, notes, model("cup"), "other"))
+    left_out: list[str] = []
+    assert {each.run_id for each in chunks(store, left_out=left_out)} == {"other"}
+    assert len(left_out) == 1 and "pip install hazardmill-pots==0.3" in left_out[0]
+    with pytest.raises(PluginError):
+        chunks(store, ["run"], left_out=left_out)
 
 
 @pytest.mark.parametrize(

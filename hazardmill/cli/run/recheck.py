@@ -29,12 +29,14 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
     damaged. Checks of packages that a run names run too, so these packages must be installed. Equal verdicts give the
     same digest on every machine. To spread the work over several machines, see docs/scaling.md.
 
-    Exit code 1 if anything differs, or if there is no jail here; 3 if there is nothing to check, or a package is gone.
+    Exit code 1 if anything differs, or if there is no jail here; 3 if there is nothing to check, or if a run was left
+    out because a package is gone.
     """
     store = open_store(store_path)
     profile = jail or load_settings().jail
-    work = chunks(store, run_ids or None)
-    total, found = sum(len(chunk.drafts) for chunk in work), RecheckSummary()
+    left_out: list[str] = []
+    work = chunks(store, run_ids or None, left_out=left_out)
+    total, found = sum(len(chunk.drafts) for chunk in work), RecheckSummary(left_out=tuple(left_out))
     for chunk in work:
         found += recheck_chunk(store, chunk, jail=profile)
         if not as_json:
@@ -43,8 +45,8 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
         print_json(found.model_dump(mode="json"))
     else:
         _show(found)
-    if found.differing:
-        sys.exit(1)
+    if found.differing or found.left_out:
+        sys.exit(1 if found.differing else 3)
 
 
 def _show(found: RecheckSummary) -> None:
@@ -53,3 +55,5 @@ def _show(found: RecheckSummary) -> None:
     click.echo(f"different from what the store says: {found.differing}")
     for each in found.differences:
         click.echo(printable(f"  {each.in_words}"))
+    for why in found.left_out:
+        click.echo(printable(f"left out: {why}"))

@@ -35,6 +35,15 @@ ANSWER: Final = "answer"
 UNREADABLE: Final = "unreadable"
 """Reason code of a turn that cannot be read: the next one does not see it."""
 
+NO_PROPOSAL: Final = "no_proposal"
+"""Reason code of a dialogue of which no turn with proposals could be read."""
+
+REASONS: Final = {
+    UNREADABLE: "The turn of the dialogue cannot be read.",
+    NO_PROPOSAL: "No turn with proposals could be read.",
+}
+"""Reason codes of turns and of whole dialogues, with their meanings."""
+
 _NOTHING: Final = ExtractResult(())
 
 
@@ -145,7 +154,7 @@ class DialogueRefinement(Refinement):
             failed = first_failure(tuple(checked))
             reason, message = failed.reason, failed.message
         else:
-            reason, message = "no_proposal", "no turn with proposals could be read"
+            reason, message = NO_PROPOSAL, "no turn with proposals could be read"
         return RecordResult(self.record, _NOTHING, done, Outcome.EXECUTION_FAILED, reason, message)
 
 

@@ -18,6 +18,9 @@ from hazardmill.store.store import Store
 NOT_NOVEL: Final = "not_novel"
 """Reason code of a proposal that is too near to an earlier task."""
 
+REASONS: Final = {NOT_NOVEL: "The proposal is too near to an earlier hazard task of the run."}
+"""Reason codes of proposals that pass their checks and are not kept, with their meanings."""
+
 
 class KeptHazardTasks:
     """The hazard tasks that a run has kept so far. Dialogues must be committed in order.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from hazardmill.generation.context import StageContext
 from hazardmill.generation.refine import RecordResult
 from hazardmill.generation.scenario_rows import accepted_scenario, scenario_id_of, scenario_record_rows
 from hazardmill.records import Outcome
 from hazardmill.store.store import Store
+
+SAME_DOCUMENT: Final = "same_document"
+REASONS: Final = {SAME_DOCUMENT: "An earlier scenario of the run has the same formal parts."}
+"""Reason codes of a duplicate, with their meanings."""
 
 
 class KeptScenarios:
@@ -48,7 +52,7 @@ def committed_rows(
         scenario_id = scenario_id_of(result)
         first = kept.add(str(accepted_scenario(result).document_hash), scenario_id)
         if first is not None:
-            outcome, reason, scenario_id = Outcome.DUPLICATE, "same_document", first
+            outcome, reason, scenario_id = Outcome.DUPLICATE, SAME_DOCUMENT, first
             message = f"its scenario is the same as {first}, which an earlier record gave"
     rows = scenario_record_rows(
         result,
