@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def test_what_new_writes_keeps_every_requirement(
     ended = hazardmill("sources", "check", {"project": str(written), "folder": f"./{SOURCE}", "name": "my_notes"}[by])
     assert ended.code == 0, ended.out + ended.err
     assert f"{len(REQUIREMENTS)} of {len(REQUIREMENTS)} requirements are kept" in ended.out
+
+
+def test_a_check_leaves_no_temporary_folder(
+    hazardmill: Hazardmill, written: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert hazardmill("sources", "check", str(written)).code == 0
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize(

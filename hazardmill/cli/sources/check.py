@@ -52,26 +52,27 @@ def _examine(requirement: Requirement, source: Source) -> str | None:
     """Return why a requirement is not kept; None if it is. In a process of its own, which can be ended."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_work, args=(requirement, source, there), daemon=True)
-    child.start()
-    there.close()
-    try:
-        if not here.poll(_PATIENCE_S):
-            return f"it was not done after {_PATIENCE_S:g} s: perhaps it waits for a file that is none"
-        said: str | None = here.recv()
-        return said
-    except EOFError:
-        return "the process that read the input ended without a word"
-    finally:
-        child.kill()
-        child.join()
-
-
-def _work(requirement: Requirement, source: Source, answer: Connection) -> None:
+    # The folder is of this process: the other one may be ended before it has removed anything.
     with tempfile.TemporaryDirectory(prefix="hazardmill-source-") as folder:
+        child = context.Process(target=_work, args=(requirement, source, Path(folder), there), daemon=True)
+        child.start()
+        there.close()
         try:
-            requirement.examine(source, Path(folder))
-        except Exception as error:
-            answer.send(describe_failure(error))
-        else:
-            answer.send(None)
+            if not here.poll(_PATIENCE_S):
+                return f"it was not done after {_PATIENCE_S:g} s: perhaps it waits for a file that is none"
+            said: str | None = here.recv()
+            return said
+        except EOFError:
+            return "the process that read the input ended without a word"
+        finally:
+            child.kill()
+            child.join()
+
+
+def _work(requirement: Requirement, source: Source, folder: Path, answer: Connection) -> None:
+    try:
+        requirement.examine(source, folder)
+    except Exception as error:
+        answer.send(describe_failure(error))
+    else:
+        answer.send(None)
