@@ -44,7 +44,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 os.environ.setdefault("PYTEST_TIMEOUT", "900")
 
-from e2e.prefect_server import children, served, until
+from e2e.prefect_server import children, serving, until, working
 from factories.generated import write_full, write_neiss
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -171,7 +171,9 @@ class Month:
         home.mkdir()
         database = make_database(self.folder / "empty")
         with ExitStack() as stack:
-            self.prefect = stack.enter_context(served(home, PROJECT, self._environment, database))
+            self.prefect = stack.enter_context(serving(home, PROJECT, self._environment, database))
+            self.prefect.do("deploy", self.prefect.make("deploy"))
+            stack.enter_context(working(self.prefect))
             self.server, self.worker = (find_process(self.prefect, words) for words in ("server start", "worker start"))
             self._write_inputs(0)
             self._switch_on()

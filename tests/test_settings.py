@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from hazardmill.authors import Author
 from hazardmill.cli.main import TRACEBACK_VARIABLE
 from hazardmill.errors import SettingsError
 from hazardmill.resources import SOURCES_VARIABLE
+from hazardmill.run_options import ALL_MODELS, read_prices
 from hazardmill.settings import NO_SETTINGS, SETTINGS_FILE, Settings, load_settings
 
 
@@ -74,6 +76,44 @@ def test_settings_fill_in_what_was_not_given_and_a_deadline_makes_room_for_longe
     longer = {**given, "attempt_timeout": 100.0}
     assert load_settings().fill(longer) == {"concurrency": 3, "deadline_s": 200, "attempt_timeout": 100}
     assert load_settings().fill({**longer, "deadline_s": 5.0})["deadline_s"] == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "models"),
+    [
+        (None, {"a": 1, "b": 2}),
+        (["a=in=3,out=0"], {"a": 3, "b": 2}),
+        (["c=in=3,out=0"], {"a": 1, "b": 2, "c": 3}),
+        (["in=3,out=0"], {ALL_MODELS: 3}),
+        ([], {}),
+    ],
+)
+def test_a_given_price_replaces_that_of_its_model_and_one_of_all_models_every_price(
+    given: list[str] | None, models: dict[str, float]
+) -> None:
+    write("prices: {a: {input: 1, output: 0}, b: {input: 2, output: 0}}\n")
+    filled = load_settings().fill({"prices": given if given is None else read_prices(given)})["prices"]
+    assert {model: price.input for model, price in filled.items()} == models
+
+
+@pytest.mark.parametrize(
+    ("given", "channel"),
+    [
+        ({"batch": None, "exchange": None}, {"batch": True, "exchange": None}),
+        ({"batch": None, "exchange": Path("desk")}, {"batch": False, "exchange": Path("desk")}),
+        ({"batch": False, "exchange": None}, {"batch": False, "exchange": None}),
+        # Both were given; the run refuses that.
+        ({"batch": True, "exchange": Path("desk")}, {"batch": True, "exchange": Path("desk")}),
+    ],
+)
+def test_a_given_exchange_replaces_the_batches_of_the_settings(given: dict[str, Any], channel: dict[str, Any]) -> None:
+    write("batch: true\n")
+    assert load_settings().fill(given) == channel
+
+
+def test_given_batches_replace_the_exchange_of_the_settings() -> None:
+    write("exchange: desk\n")
+    assert load_settings().fill({"batch": True, "exchange": None}) == {"batch": True, "exchange": None}
 
 
 ORCID = "0000-0002-1825-0097"

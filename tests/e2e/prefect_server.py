@@ -261,8 +261,13 @@ def serving(folder: Path, project: Path, extra: Mapping[str, str], database: Pat
 @contextmanager
 def served(folder: Path, project: Path, extra: Mapping[str, str], deployed: Path) -> Iterator[Prefect]:
     """A server with a copy of a database in which everything is deployed, and a worker."""
-    with ExitStack() as stack:
-        prefect = stack.enter_context(serving(folder, project, extra, deployed))
-        worker = stack.enter_context(running(prefect.begin("worker", prefect.make("worker"))))
-        prefect.worker_pid = worker.pid
+    with serving(folder, project, extra, deployed) as prefect, working(prefect):
         yield prefect
+
+
+@contextmanager
+def working(prefect: Prefect) -> Iterator[None]:
+    """What ``make worker`` starts for a server."""
+    with running(prefect.begin("worker", prefect.make("worker"))) as worker:
+        prefect.worker_pid = worker.pid
+        yield

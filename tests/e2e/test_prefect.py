@@ -14,6 +14,7 @@ import signal
 import sqlite3
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -202,11 +203,19 @@ def test_a_wrong_parameter_is_refused_at_the_command_line(prefect: Prefect) -> N
     assert prefect.post("/flow_runs/count", **of_alfred) == before
 
 
+@pytest.fixture
+def publishing(prefect: Prefect) -> Iterator[None]:
+    """Publication after a run, which starts a process that other tests have no use for."""
+    prefect.switch(PUBLISHING, True)
+    yield
+    prefect.switch(PUBLISHING, False)
+
+
+@pytest.mark.usefixtures("publishing")
 def test_a_run_is_cancelled_cleanly_and_published_by_its_event(
     prefect: Prefect, provider: Provider, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
-    prefect.switch(PUBLISHING, True)
     asked = len(provider.server.attempts)
     flow_run = prefect.start_run("generate/virtualhome", **paid(provider, store, wave_size=20))
     until(lambda: len(provider.server.attempts) > asked + 3, "some requests")
@@ -222,7 +231,6 @@ def test_a_run_is_cancelled_cleanly_and_published_by_its_event(
     assert state_of(store, run_id) == "stopped"
     assert Store.open(store).verify() == []
     until(lambda: shown_state(prefect, run_id) == "stopped", "the artifact of the run as it was stopped")
-    prefect.switch(PUBLISHING, False)
 
 
 def test_a_killed_run_goes_on_and_pays_nothing_twice(prefect: Prefect, tmp_path: Path) -> None:
