@@ -201,6 +201,11 @@ def _selects(source: Source, _: Path) -> None:
 def _same_again(source: Source, _: Path) -> None:
     first, second = list(ingest(source, source.sample)), list(ingest(source, source.sample))
     _require(first == second, "reading the sample twice gives two results")
+    for file in source.discover(source.sample):
+        for record in source.items(file):
+            if isinstance(record, Record) and record.line is not None:
+                again = [item for item in source.items(file, record.line) if item == record]
+                _require(again, f"{record.record_id} is not found when {file.name} is read from line {record.line}")
 
 
 def files_with_rows(source: Source) -> Iterator[InputFile]:

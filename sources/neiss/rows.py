@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -23,9 +24,27 @@ class Row(NamedTuple):
     refusal: InputRefusal | None = None
 
 
-def read_rows(lines: Iterable[SourceLine], separator: str, width: int) -> Iterator[Row]:
-    """Yield the rows after the header; blank lines are skipped."""
-    return _tab_rows(lines, width) if separator == "\t" else _comma_rows(filter(_says_something, lines), width)
+class SkippableRows(Iterator[Row]):
+    """The rows after the header; blank lines are skipped."""
+
+    def __init__(self, lines: Iterator[SourceLine], separator: str, width: int) -> None:
+        self._lines, self._tabs, self._width = lines, separator == "\t", width
+        self._rows = _tab_rows(lines, width) if self._tabs else _comma_rows(filter(_says_something, lines), width)
+        self._line = 0
+
+    def __next__(self) -> Row:
+        row = next(self._rows)
+        self._line = row.line
+        return row
+
+    def skip_to(self, line: int) -> None:
+        """Leave rows before a line out where none can reach over several lines, which is so between tabs.
+
+        A few rows before the line are kept, by which the line may have to be judged.
+        """
+        first = line - _MOST_LINES
+        if self._tabs and first > self._line:
+            self._rows = _tab_rows(itertools.dropwhile(lambda each: each.number < first, self._lines), self._width)
 
 
 def _says_something(line: SourceLine) -> bool:

@@ -23,7 +23,7 @@ from hazardmill.records import Record, Reject
 
 from .decoding import RowDecoder, RowRefused, labelled_columns
 from .header import Header, header_of, read_header
-from .rows import Row, read_rows
+from .rows import Row, SkippableRows
 from .workbook import SUFFIXES, find_sheet, is_workbook
 
 _ARCHIVE_FILE = re.compile(r"neiss[-_]?([0-9]{4})\.[a-z]+", re.IGNORECASE)
@@ -75,15 +75,19 @@ class Neiss(Source):
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """Yield one record per row."""
+        return self.read_from(file, 1)
+
+    def read_from(self, file: InputFile, line: int) -> Iterator[Record | Reject | Note]:
+        """Yield one record per row from a line on."""
         problem = whole_file_problem(file.path, workbooks=True)
         if problem is not None:
             yield self.reject(file, problem)
         elif is_workbook(file.path):
-            yield from self._read_workbook(file)
+            yield from self._read_workbook(file, line)
         else:
-            yield from self._read_text(file)
+            yield from self._read_text(file, line)
 
-    def _read_text(self, file: InputFile) -> Iterator[Record | Reject | Note]:
+    def _read_text(self, file: InputFile, from_line: int) -> Iterator[Record | Reject | Note]:
         # The file of 2017 is cp1252; the others are UTF-8.
         lines = read_lines(file.path, fallback="cp1252")
         first = next(lines, SourceLine(1, ""))
@@ -91,9 +95,10 @@ class Neiss(Source):
         if isinstance(header, InputRefusal):
             yield self.reject(file, header)
             return
-        yield from self._items(file, header, read_rows(lines, header.separator, header.width), _year(file))
+        rows = SkippableRows(lines, header.separator, header.width)
+        yield from self._items(file, header, rows, from_line, _year(file))
 
-    def _read_workbook(self, file: InputFile) -> Iterator[Record | Reject | Note]:
+    def _read_workbook(self, file: InputFile, from_line: int) -> Iterator[Record | Reject | Note]:
         sheet = find_sheet(file.path)
         if isinstance(sheet, InputRefusal):
             yield self.reject(file, sheet)
@@ -107,13 +112,14 @@ class Neiss(Source):
         if isinstance(header, InputRefusal):
             yield self.reject(file, header)
             return
-        yield from self._items(file, header, rows, _year(file) or sheet.year, sheet.day_zero)
+        yield from self._items(file, header, rows, from_line, _year(file) or sheet.year, sheet.day_zero)
 
     def _items(
         self,
         file: InputFile,
         header: Header,
         rows: Iterator[Row],
+        from_line: int,
         year: int | None,
         day_zero: datetime.date | None = None,
     ) -> Iterator[Record | Reject | Note]:
@@ -126,8 +132,11 @@ class Neiss(Source):
             return
         labelled = labelled_columns(header, (row.cells for row in ahead if row.refusal is None))
         decoder = RowDecoder(header, year, labelled, day_zero)
+        if isinstance(rows, SkippableRows):
+            rows.skip_to(from_line)
         for row in itertools.chain(ahead, rows):
-            yield self._item(file, decoder, row)
+            if row.line >= from_line:
+                yield self._item(file, decoder, row)
 
     def _item(self, file: InputFile, decoder: RowDecoder, row: Row) -> Record | Reject:
         if row.refusal is not None:

@@ -203,6 +203,37 @@ def test_no_row_swallows_another(lines: list[str], separator: str) -> None:
     assert records[-1].facts["narrative"] == "THE LAST ROW"
 
 
+@settings(max_examples=40)
+@given(
+    texts=st.lists(st.text(st.sampled_from('AB "\t\n'), max_size=30), min_size=230, max_size=260),
+    separator=st.sampled_from(["\t", ","]),
+    data=st.data(),
+)
+def test_reading_from_the_line_of_a_record_gives_it_first(
+    texts: list[str], separator: str, data: st.DataObject
+) -> None:
+    lines = [row(CPSC_Case_Number=str(n), Narrative_1=text) for n, text in enumerate(texts, 1)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("a.tsv" if separator == "\t" else "a.csv")
+        mangled = [line.replace("\t", separator) for line in lines]
+        path.write_bytes(table(*mangled, row(separator), separator=separator, columns=COLUMNS))
+        file = InputFile(path, path.name)
+        records = [item for item in NEISS.items(file) if isinstance(item, Record)]
+        wanted = data.draw(st.sampled_from(records))
+        found = [item for item in NEISS.items(file, wanted.line) if isinstance(item, Record)]
+    assert found == records[records.index(wanted) :]
+
+
+def test_rows_before_a_line_are_not_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.tsv").write_bytes(table(*(row(CPSC_Case_Number=str(n)) for n in range(1, 501))))
+    decoder = importlib.import_module(PACKAGE + ".decoding").RowDecoder
+    decoded: list[list[str]] = []
+    decode = decoder.decode
+    monkeypatch.setattr(decoder, "decode", lambda self, cells: decoded.append(cells) or decode(self, cells))
+    (last,) = [item for item in NEISS.items(InputFile(tmp_path / "a.tsv", "a.tsv"), 501) if isinstance(item, Record)]
+    assert last.native_id == "500" and len(decoded) == 1
+
+
 @pytest.mark.parametrize("separator", ["\t", ","], ids=["tabs", "commas"])
 def test_a_row_in_place_of_the_header_is_not_quoted(separator: str, tmp_path: Path) -> None:
     """What is withheld stays out of messages too."""

@@ -101,17 +101,35 @@ class Source(ABC):
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """Yield everything in one file, in file order. It streams: memory does not grow with the file."""
 
-    def items(self, file: InputFile) -> Iterator[Record | Reject | Note]:
+    def read_from(self, file: InputFile, line: int) -> Iterator[Record | Reject | Note]:
+        """Yield what ``read`` yields, without the items of earlier lines where leaving them out saves time.
+
+        One record is looked up again in this way. By default nothing is left out.
+
+        Args:
+            file: The file.
+            line: The first line whose item is needed, from 1.
+
+        Returns:
+            The items, in file order.
+        """
+        return self.read(file)
+
+    def items(self, file: InputFile, line: int | None = None) -> Iterator[Record | Reject | Note]:
         """Yield everything in one file as ``read`` gives it, within the bounds that all sources share.
 
         A file that was refused when it was found is not opened. A record that is too long for a prompt and its readers
         is rejected, whatever its source makes of it.
+
+        Args:
+            file: The file.
+            line: The first line whose item is needed, from 1; those of earlier lines may be left out. All by default.
         """
         if file.refusal is not None:
             yield self.reject(file, file.refusal)
             return
         try:
-            for item in self.read(file):
+            for item in self.read(file) if line is None else self.read_from(file, line):
                 yield self._within_bounds(file, item)
         except OSError as error:
             yield self.reject(file, refusal_of(file.path, error))

@@ -61,8 +61,7 @@ def _read_again(row: Row, path: Path) -> OriginCheck | None:
     file = next((file for file in source.discover(path) if file.name == row["file"]), None)
     if file is None or kind_of(file.path) is FileKind.MISSING:
         return None
-    items = source.items(file)
-    place = _at(items, row)
+    place = _at(source.items(file, row["line"]), row)
     lies = str(file.path.resolve())
     if isinstance(place, Record):
         found = place.content_hash
