@@ -15,6 +15,7 @@ import os
 import random
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.timeout is not None:
         os.environ[TIMEOUT] = str(config.option.timeout)
     os.environ.setdefault(TIMEOUT, config.getini("timeout"))
+    # A script that starts the tests with ``&`` leaves Ctrl-C ignored, and tests that send it would wait for ever.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
