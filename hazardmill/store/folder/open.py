@@ -51,7 +51,7 @@ class FolderStore:
             raise NoStore(
                 "there is no store here",
                 file=str(self.path),
-                remedy="give the folder that holds journal/ and manifests/",
+                remedy="give the folder that holds journal/ and manifests/: --store FOLDER, or HAZARDMILL_STORE",
             )
 
     def hold(self, run_id: str, path: Path, *, writes: bool) -> HeldLock | None:
