@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import resource
 import shutil
 import statistics
@@ -66,6 +67,10 @@ class Inputs:
         path.write_text(json.dumps(next(iter(load_release(self.release).tasks())).document.to_json()), encoding="utf-8")
         return path
 
+    @property
+    def plan(self):
+        return next(iter(load_release(self.release).tasks())).safe_plan
+
     @cached_property
     def plans(self):
         """The safe plan of every task for each of the models, in a text of some length."""
@@ -78,13 +83,17 @@ class Inputs:
                     stream.write(json.dumps(row) + "\n")
         return path
 
+    @property
+    def store(self):
+        return self.folder / f"store-{self.reports}"
+
     @cached_property
     def last_report(self):
         """The id of the last record of a file of NEISS that is in a store."""
-        path = self.folder / "reports" / "neiss2025.tsv"
+        path = self.folder / f"reports-{self.reports}" / "neiss2025.tsv"
         if not path.exists():
             path = write_full("neiss", path.parent, share=self.reports / YEAR).path
-            self._run("ingest", "--source", "neiss", path, "--store", self.folder / "store")
+            self._run("ingest", "--source", "neiss", path, "--store", self.store)
         *_, last = path.read_bytes().splitlines()
         return "neiss:" + last.split(b"\t")[0].decode()
 
@@ -94,13 +103,13 @@ class Inputs:
 
 ROWS = {
     "help": lambda _: [*HAZARDMILL, "--help"],
-    "validate": lambda given: [*HAZARDMILL, "task", "validate", given.document, "--plan", "()", "--json"],
+    "validate": lambda given: [*HAZARDMILL, "task", "validate", given.document, "--plan", given.plan, "--json"],
     "load": lambda given: [sys.executable, "-c", LOAD, given.release],
     "score": lambda given: [
         *(*HAZARDMILL, "evaluate", "score", "--release", given.release, "--plans", given.plans),
         *("--out", "OUT/scores", "--json"),
     ],
-    "why": lambda given: [*HAZARDMILL, "why", given.last_report, "--store", given.folder / "store"],
+    "why": lambda given: [*HAZARDMILL, "why", given.last_report, "--store", given.store],
 }
 """The words of each command, where OUT is a folder for what it writes."""
 
@@ -123,7 +132,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hazardmill-waits-") as name:
         folder = Path(name)
         before = checked_out(options.before, folder / "before")
-        inputs = Inputs(options.inputs or folder / "inputs", options.reports, options.models)
+        inputs = Inputs((options.inputs or folder / "inputs").resolve(), options.reports, options.models)
         inputs.folder.mkdir(exist_ok=True)
         same = [compared(row, ROWS[row](inputs), before, folder, options.times) for row in options.row or ROWS]
     return 0 if all(same) else 1
@@ -139,7 +148,7 @@ def checked_out(commit, folder):
 def compared(row, words, before, folder, times):
     """Print a row; false if the outputs differ."""
     sides = {"before": before, "now": PROJECT}
-    outputs = {name: side(checkout, folder, words)[2] for name, checkout in sides.items()}
+    outputs = {side(checkout, folder, words)[2] for checkout in sides.values()}
     pairs = []
     for number in range(times):
         order = list(sides) if number % 2 == 0 else [*sides][::-1]
@@ -148,7 +157,8 @@ def compared(row, words, before, folder, times):
     for which in (0, 1):
         ratios = sorted(pair["before"][which] / pair["now"][which] for pair in pairs)
         cells.append(f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
-    same = outputs["before"] == outputs["now"]
+    outputs |= {pair[name][2] for pair in pairs for name in sides}
+    same = len(outputs) == 1
     print(f"| {row} | {' | '.join(cells)} | {'equal' if same else 'DIFFERENT'} |")
     return same
 
@@ -158,16 +168,18 @@ def side(checkout, folder, words):
     out = folder / "out"
     out.mkdir()
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    # Both sides keep what they compile.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     used, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        [str(word).replace("OUT", str(out)) for word in words],
+        [re.sub(r"^OUT(?=/)", str(out), str(word)) for word in words],
         cwd=folder,
         env=environment,
         capture_output=True,
         check=False,
     )
     wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 1):
+    if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stderr.decode()}")
     digest = hashlib.sha256(done.stdout)
     for path in sorted(out.rglob("*")):

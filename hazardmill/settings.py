@@ -208,7 +208,7 @@ def override_prices(prices: Mapping[str, Any], given: Mapping[str, Any]) -> dict
 
 
 def replaced_channel(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the channel of requests that a given one replaces, as not chosen: of a batch and a folder one holds.
+    """Return what a given channel of requests switches off: a folder switches batches off, and batches the folder.
 
     Args:
         given: Options by field that override a recipe, the settings or an existing run.

@@ -144,8 +144,8 @@ def chunks(
         store: The store.
         run_ids: Only drafts of these runs; None for all.
         size: Drafts per chunk; the last chunk of each run may be smaller.
-        left_out: Gets why runs are left out that nobody named and that have a check of a package that is gone; None
-            to refuse them.
+        left_out: Where to note why a run that was not named is left out, because a package that has one of its checks
+            is gone; None to raise the error.
 
     Raises:
         UnknownName: There is no such run.

@@ -201,11 +201,14 @@ def _selects(source: Source, _: Path) -> None:
 def _same_again(source: Source, _: Path) -> None:
     first, second = list(ingest(source, source.sample)), list(ingest(source, source.sample))
     _require(first == second, "reading the sample twice gives two results")
+    if type(source).read_from is Source.read_from:
+        return
     for file in source.discover(source.sample):
-        for record in source.items(file):
-            if isinstance(record, Record) and record.line is not None:
-                again = [item for item in source.items(file, record.line) if item == record]
-                _require(again, f"{record.record_id} is not found when {file.name} is read from line {record.line}")
+        records = [item for item in source.items(file) if isinstance(item, Record) and item.line is not None]
+        # Each look reads the file, and a sample may be large.
+        for record in records[:: max(1, len(records) // 20)]:
+            again = [item for item in source.items(file, record.line) if item == record]
+            _require(again, f"{record.record_id} is not found when {file.name} is read from line {record.line}")
 
 
 def files_with_rows(source: Source) -> Iterator[InputFile]:

@@ -29,13 +29,13 @@ class SkippableRows(Iterator[Row]):
 
     def __init__(self, lines: Iterator[SourceLine], separator: str, width: int) -> None:
         self._lines, self._tabs, self._width = lines, separator == "\t", width
-        self._rows = _tab_rows(lines, width) if self._tabs else _comma_rows(filter(_says_something, lines), width)
+        taken = self._taken()
+        self._rows = _tab_rows(taken, width) if self._tabs else _comma_rows(filter(_says_something, taken), width)
         self._line = 0
+        """The last line that was taken: to judge a short row, those after it are looked at."""
 
     def __next__(self) -> Row:
-        row = next(self._rows)
-        self._line = row.line
-        return row
+        return next(self._rows)
 
     def skip_to(self, line: int) -> None:
         """Leave rows before a line out where none can reach over several lines, which is so between tabs.
@@ -45,6 +45,11 @@ class SkippableRows(Iterator[Row]):
         first = line - _MOST_LINES
         if self._tabs and first > self._line:
             self._rows = _tab_rows(itertools.dropwhile(lambda each: each.number < first, self._lines), self._width)
+
+    def _taken(self) -> Iterator[SourceLine]:
+        for line in self._lines:
+            self._line = line.number
+            yield line
 
 
 def _says_something(line: SourceLine) -> bool:

@@ -205,7 +205,7 @@ def test_what_is_no_shard_is_a_wrong_option() -> None:
         ({"batch": True}, {"exchange": None}, True, None),
     ],
 )
-def test_a_resumed_run_has_the_channel_that_was_given_and_never_sends_singly_what_nobody_said(
+def test_a_resumed_run_takes_the_given_channel_and_sends_no_single_requests_unasked(
     before: dict[str, Any], given: dict[str, Any], batch: bool, folder: Path | None
 ) -> None:
     started = configuration(*MODEL).model_copy(update=before)

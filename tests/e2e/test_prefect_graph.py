@@ -29,6 +29,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -261,7 +262,7 @@ def _opened(browser: Browser, prefect: Prefect, ui: str, flow_run: str, size: tu
 
 def _fill_the_screen(tab: Page, labels: Counter[str]) -> None:
     """Show the graph in full screen, once it has these boxes."""
-    until(lambda: (found := _read(tab)) is not None and found.labels == labels, "the boxes")
+    until(lambda: (found := _read(tab)) is not None and found.labels == labels, "the boxes", PATIENCE_S / 4)
     tab.keyboard.press("f")
     tab.keyboard.press(FIT)
 
@@ -278,21 +279,22 @@ def _choose(tab: Page, *options: str) -> None:
     tab.get_by_text(options[0], exact=True).wait_for(state="hidden")
 
 
-def _pictured(tab: Page, labels: Counter[str], arrows: Arrows, seconds: float = PATIENCE_S) -> Picture:
+def _pictured(
+    tab: Page, labels: Counter[str], arrows: Arrows, seconds: float = PATIENCE_S, *, fit: bool = True
+) -> Picture:
     """What is drawn once it is these boxes and arrows, with a picture of it during which nothing moved."""
     last: list[Drawn | None] = [None]
 
     def look() -> Picture | None:
         found = last[0] = _read(tab)
-        if found is None or (found.labels, found.pairs) != (labels, arrows):
+        if found is not None and (found.labels, found.pairs) == (labels, arrows):
+            picture = Image.open(io.BytesIO(tab.locator("canvas").screenshot())).convert("RGB")
+            if _is_inside(found, picture) and found == _read(tab):
+                return found, picture
+        if fit:
             # A page draws no arrow that is off the screen, and a new layout may put some there.
             tab.keyboard.press(FIT)
-            return None
-        picture = Image.open(io.BytesIO(tab.locator("canvas").screenshot())).convert("RGB")
-        inside = all(0 <= x <= picture.width and 0 <= y <= picture.height for _, (x, y, _, _) in found.boxes)
-        if not inside:
-            tab.keyboard.press(FIT)
-        return (found, picture) if inside and found == _read(tab) else None
+        return None
 
     try:
         return until(look, "boxes and arrows that rest on the canvas", seconds)
@@ -302,20 +304,28 @@ def _pictured(tab: Page, labels: Counter[str], arrows: Arrows, seconds: float = 
         raise
 
 
-def _shown(open_page: Callable[[], Page], graph: Graph) -> tuple[Page, Picture]:
+def _is_inside(drawn: Drawn, picture: Image.Image) -> bool:
+    return all(0 <= x <= picture.width and 0 <= y <= picture.height for _, (x, y, _, _) in drawn.boxes)
+
+
+def _shown(open_page: Callable[[], Page], graph: Graph, prepare: Callable[[Page], None]) -> tuple[Page, Picture]:
     """A page that draws this graph, with a picture.
 
     A page that was clicked while it laid out a graph may keep what it had; a person would load it again, and so does
     this, twice.
     """
-    for _ in range(2):
+    from playwright.sync_api import Error as PlaywrightError
+
+    for left in (2, 1, 0):
         tab = open_page()
         try:
-            return tab, _pictured(tab, graph.labels, graph.arrows, PATIENCE_S / 6)
-        except AssertionError:
+            prepare(tab)
+            return tab, _pictured(tab, graph.labels, graph.arrows, PATIENCE_S / (6 if left else 2))
+        except (AssertionError, PlaywrightError):
+            if not left:
+                raise
             tab.context.close()
-    tab = open_page()
-    return tab, _pictured(tab, graph.labels, graph.arrows, PATIENCE_S / 2)
+    raise AssertionError
 
 
 def _colour(picture: Image.Image, place: Place) -> tuple[int, ...]:
@@ -349,14 +359,12 @@ def test_every_box_and_arrow_is_drawn(
     browser: Browser, prefect: Prefect, flow_runs: dict[str, str], run: str, ui: str
 ) -> None:
     graph = _ended(prefect, flow_runs[run])
-
-    def opened() -> Page:
-        tab = _opened(browser, prefect, ui, flow_runs[run])
+    tab, (_, picture) = _shown(
+        partial(_opened, browser, prefect, ui, flow_runs[run]),
+        graph,
         # At the size of the page a large graph is too small for arrows (docs/prefect.md).
-        _fill_the_screen(tab, graph.labels)
-        return tab
-
-    tab, (_, picture) = _shown(opened, graph)
+        lambda tab: _fill_the_screen(tab, graph.labels),
+    )
     keep_picture(picture, f"prefect-graph-{run}-{ui}")
     tab.context.close()
 
@@ -367,19 +375,19 @@ def test_the_dependency_grid_shows_all_of_a_large_run(
 ) -> None:
     graph = _ended(prefect, flow_runs["counts"])
 
-    def opened() -> Page:
-        tab = _opened(browser, prefect, ui, flow_runs["counts"], LARGE_SIZE)
+    def lay_out(tab: Page) -> None:
         _fill_the_screen(tab, graph.labels)
         _choose(tab, "Hide artifacts", "Dependency grid")
-        return tab
+        tab.keyboard.press(FIT)
 
-    tab, (drawn, picture) = _shown(opened, graph)
+    opened = partial(_opened, browser, prefect, ui, flow_runs["counts"], LARGE_SIZE)
+    tab, (drawn, picture) = _shown(opened, graph, lay_out)
     for label, place in drawn.boxes:
         assert _is(_colour(picture, place), GREEN), label
     keep_picture(picture, f"prefect-graph-grid-{ui}")
 
     _choose(tab, "Hide dependency arrows")
-    less, without = _pictured(tab, graph.labels, Counter())
+    less, without = _pictured(tab, graph.labels, Counter(), fit=False)
     assert less.boxes == drawn.boxes
     changed = ImageChops.difference(picture, without)
     for one, other, place in drawn.arrows:
@@ -415,7 +423,7 @@ def test_a_failed_stage_is_red_and_a_retry_adds_what_is_left(
 def _coloured(browser: Browser, prefect: Prefect, ui: str, flow_run: str, graph: Graph) -> Image.Image:
     """A picture of a graph, in which failed boxes, and no others, are red."""
     failed = {label for label, state in graph.boxes if state == "FAILED"}
-    tab, (drawn, picture) = _shown(lambda: _opened(browser, prefect, ui, flow_run), graph)
+    tab, (drawn, picture) = _shown(partial(_opened, browser, prefect, ui, flow_run), graph, lambda _: None)
     for label, place in drawn.boxes:
         assert _is(_colour(picture, place), RED if label in failed else GREEN), label
     tab.context.close()

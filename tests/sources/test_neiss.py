@@ -224,6 +224,18 @@ def test_reading_from_the_line_of_a_record_gives_it_first(
     assert found == records[records.index(wanted) :]
 
 
+@pytest.mark.parametrize("blank", range(8))
+def test_a_short_row_among_the_first_costs_no_row_after_it(blank: int, tmp_path: Path) -> None:
+    """What columns hold shows in the first 200 rows; the last of them is judged by the lines that follow it."""
+    rows = [row(CPSC_Case_Number=str(n)) for n in range(1, 200)]
+    path = tmp_path / "a.tsv"
+    path.write_bytes(table(*rows, "123\tshort", *[""] * blank, row(CPSC_Case_Number="777")))
+    file = InputFile(path, path.name)
+    last = [item for item in NEISS.items(file) if isinstance(item, Record)][-1]
+    assert last.native_id == "777"
+    assert last in list(NEISS.items(file, last.line))
+
+
 def test_rows_before_a_line_are_not_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.tsv").write_bytes(table(*(row(CPSC_Case_Number=str(n)) for n in range(1, 501))))
     decoder = importlib.import_module(PACKAGE + ".decoding").RowDecoder
