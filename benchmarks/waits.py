@@ -89,13 +89,14 @@ class Inputs:
 
     @cached_property
     def last_report(self):
-        """The id of the last record of a file of NEISS that is in a store."""
+        """The id of the last record that a file of NEISS adds to a store."""
         path = self.folder / f"reports-{self.reports}" / "neiss2025.tsv"
         if not path.exists():
             path = write_full("neiss", path.parent, share=self.reports / YEAR).path
             self._run("ingest", "--source", "neiss", path, "--store", self.store)
-        *_, last = path.read_bytes().splitlines()
-        return "neiss:" + last.split(b"\t")[0].decode()
+        # The file ends with cases that it had before.
+        *_, last = dict.fromkeys(line.split(b"\t")[0] for line in path.read_bytes().splitlines())
+        return f"neiss:{last.decode()}"
 
     def _run(self, *words):
         side(PROJECT, self.folder, [*HAZARDMILL, *words])
