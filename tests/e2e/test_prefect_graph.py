@@ -308,7 +308,9 @@ def _is_inside(drawn: Drawn, picture: Image.Image) -> bool:
     return all(0 <= x <= picture.width and 0 <= y <= picture.height for _, (x, y, _, _) in drawn.boxes)
 
 
-def _shown(open_page: Callable[[], Page], graph: Graph, prepare: Callable[[Page], None]) -> tuple[Page, Picture]:
+def _shown(
+    open_page: Callable[[], Page], graph: Graph, prepare: Callable[[Page], None], tries: int = 3
+) -> tuple[Page, Picture]:
     """A page that draws this graph, with a picture.
 
     A page that was clicked while it laid out a graph may keep what it had; a person would load it again, and so does
@@ -316,16 +318,15 @@ def _shown(open_page: Callable[[], Page], graph: Graph, prepare: Callable[[Page]
     """
     from playwright.sync_api import Error as PlaywrightError
 
-    for left in (2, 1, 0):
-        tab = open_page()
-        try:
-            prepare(tab)
-            return tab, _pictured(tab, graph.labels, graph.arrows, PATIENCE_S / (6 if left else 2))
-        except (AssertionError, PlaywrightError):
-            if not left:
-                raise
-            tab.context.close()
-    raise AssertionError
+    tab = open_page()
+    try:
+        prepare(tab)
+        return tab, _pictured(tab, graph.labels, graph.arrows, PATIENCE_S / (6 if tries > 1 else 2))
+    except (AssertionError, PlaywrightError):
+        if tries == 1:
+            raise
+        tab.context.close()
+        return _shown(open_page, graph, prepare, tries - 1)
 
 
 def _colour(picture: Image.Image, place: Place) -> tuple[int, ...]:

@@ -35,8 +35,8 @@ SELECTED = "recipes"
 # What has tests of every source that is there; the page says tests/sources, and the others are left out by the name.
 SUITE = [f"tests/sources/test_{name}.py" for name in ("conformance", "odd_files", "refusals")]
 
-# Its report is written when pytest returns. Once a process did not end after that, for minutes: threads of libraries
-# are ended by the interpreter, in an order that nobody promises.
+# Its report is written when pytest returns. Once a process did not end after that, for minutes; why was
+# not found, and repeats did not show it.
 SUITE_PROCESS = "import os, sys, pytest; code = pytest.main(sys.argv[1:]); sys.stdout.flush(); os._exit(code)"
 
 # What is broken in the second one: where and how, and the tests that must fail for it.
