@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from huggingface_hub import DatasetCard, DatasetCardData
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -19,6 +19,7 @@ from hazardmill.release.build.configs import CONFIGS
 from hazardmill.release.documents import figures
 from hazardmill.release.documents.card import card, front_matter, notice, write_card
 from hazardmill.release.documents.card_context import Facts
+from hazardmill.release.documents.licences import OTHER, licence_name
 from hazardmill.release.gates.findings import GateFinding, GateResult
 from hazardmill.release.manifest import Attribution, Model, Parent, ReleasedPrompt, Review
 from hazardmill.statistics.estimate import Estimate, Proportion
@@ -404,10 +405,12 @@ def test_whatever_others_say_the_card_has_the_same_parts(tmp_path: Path) -> None
     front, body = card(said_by_others("plain", tmp_path)).removeprefix("---\n").split("\n---\n", 1)
     parts, lines = [token.type for token in parsed(body)], inner(body)
 
-    # A blank is told as nothing at all, and half a character is in no store.
+    # A blank is told as nothing at all, and half a character is in no store. The text is also the name of a licence
+    # here; one that we know has an identifier and an address, and Hypothesis takes "Apache-2.0" from the code at times.
     @settings(max_examples=40)
     @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip) | st.sampled_from(HOSTILE))
     def same(text: str) -> None:
+        assume(licence_name(text).hub == OTHER)
         own_front, own_body = card(said_by_others(text, tmp_path)).removeprefix("---\n").split("\n---\n", 1)
         assert yaml.safe_load(own_front) == yaml.safe_load(front)
         assert [token.type for token in parsed(own_body)] == parts
